@@ -95,7 +95,8 @@ func TestRotatedIoUProperties(t *testing.T) {
 		require.InDelta(t, 1, RotatedIoU(a, a.Canonical()), 1e-12)
 
 		// Far from the origin the answer must be the same.
-		a.CenterX, b.CenterX = a.CenterX+1<<24, b.CenterX+1<<24
+		a.CenterX, a.CenterY = a.CenterX+1<<24, a.CenterY+1<<24
+		b.CenterX, b.CenterY = b.CenterX+1<<24, b.CenterY+1<<24
 		require.InDelta(t, iou, RotatedIoU(a, b), 1e-7)
 	}
 }
