@@ -1,0 +1,102 @@
+package objective
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/reprise-ml/reprise/runtime/device"
+	yolo26 "github.com/reprise-ml/reprise/tasks/yolo26/objective"
+)
+
+// Branch holds the raw outputs of one head branch, or their cotangents, flat
+// and row-major.
+type Branch[T device.Float] struct {
+	// Class is (B,A,C): logits.
+	Class []T
+	// Box is (B,A,4): left, top, right, bottom in stride units.
+	Box []T
+	// Angle is (B,A,1): radians.
+	Angle []T
+}
+
+// Outputs holds the raw outputs of the network.
+type Outputs[T device.Float] struct {
+	OneToMany, OneToOne Branch[T]
+}
+
+// Cotangents holds the derivatives of the total by the raw outputs, in the same
+// shapes. A nil slice is an absent cotangent: the output took no part in the
+// total, which the optimizer keeps apart from a derivative of 0. The default
+// objective leaves none absent.
+type Cotangents[T device.Float] struct {
+	OneToMany, OneToOne Branch[T]
+}
+
+// Size is the size of a batch: images, input pixels and classes.
+type Size struct {
+	Batch, Height, Width, Classes int
+}
+
+// Target is the ground truth of one image. The three slices have one element
+// per object, none for a background image.
+type Target struct {
+	// Labels are class indices in 0..C-1.
+	Labels []int
+	// Boxes are the stored axis-aligned envelopes, in pixels. They decide the
+	// overlap in assignment.
+	Boxes []yolo26.Box
+	// Rotated are the rotated boxes, in pixels and radians, in any form.
+	Rotated []yolo26.RotatedBox
+}
+
+// pad checks the targets against the size and pads them.
+func pad(size Size, targets []Target) (*yolo26.GroundTruth, error) {
+	if len(targets) != size.Batch {
+		return nil, fmt.Errorf("%d targets for a batch of %d images; give one per image, empty for background", len(targets), size.Batch)
+	}
+	labels := make([][]int, size.Batch)
+	boxes := make([][]yolo26.Box, size.Batch)
+	rotated := make([][]yolo26.RotatedBox, size.Batch)
+	for image, target := range targets {
+		labels[image], boxes[image], rotated[image] = target.Labels, target.Boxes, target.Rotated
+	}
+	truth, err := yolo26.Pad(labels, boxes, size.Classes)
+	if err != nil {
+		return nil, err
+	}
+	if err := truth.SetRotated(rotated); err != nil {
+		return nil, err
+	}
+	return truth, nil
+}
+
+// check compares the lengths of the outputs of a branch with their shapes.
+func (b Branch[T]) check(name string, size Size, anchors int) error {
+	for _, output := range []struct {
+		name     string
+		length   int
+		channels int
+	}{
+		{"class", len(b.Class), size.Classes},
+		{"box", len(b.Box), 4},
+		{"angle", len(b.Angle), 1},
+	} {
+		if want := size.Batch * anchors * output.channels; output.length != want {
+			return fmt.Errorf("%s %s output has %d elements, want %d x %d x %d = %d; pass the output of a network built for this size and number of classes",
+				name, output.name, output.length, size.Batch, anchors, output.channels, want)
+		}
+	}
+	return nil
+}
+
+// finite reports whether every output of the branch is a finite number.
+func (b Branch[T]) finite() bool {
+	for _, output := range [][]T{b.Class, b.Box, b.Angle} {
+		for _, value := range output {
+			if math.IsNaN(float64(value)) || math.IsInf(float64(value), 0) {
+				return false
+			}
+		}
+	}
+	return true
+}
