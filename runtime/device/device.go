@@ -81,7 +81,8 @@ type Binding interface {
 	// Run issues the launches of a program one by one: the native path.
 	Run(p Program) error
 
-	// Record captures the launches of a program without executing any.
+	// Record captures the launches of a program without executing any. After
+	// an error nothing is left of the attempt and Run works as before.
 	Record(p Program) (Recording, error)
 
 	// Close releases the binding. Every recording must have been closed.
@@ -117,7 +118,9 @@ func (p Program) Ops(plan *ir.Stage) []ir.Op {
 
 // Recording is a captured list of launches.
 type Recording interface {
-	// Replay runs the recording as one launch.
+	// Replay runs the recording as one launch, all of it or nothing: after an
+	// error that is not a StickyError no launch has run or will, so that the
+	// caller can run the program natively in its place.
 	Replay() error
 	// Nodes is the number of kernel launches captured.
 	Nodes() int
