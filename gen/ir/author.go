@@ -108,8 +108,6 @@ const (
 	Heads Form = "heads"
 	// Map turns matrices (N, g, r, H*W) back into a map (N, g*r, H, W).
 	Map Form = "map"
-	// Flatten turns (N, C, 1, 1) into (N, C).
-	Flatten Form = "flatten"
 	// Transpose swaps the last two dimensions.
 	Transpose Form = "transpose"
 )

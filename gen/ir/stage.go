@@ -67,7 +67,11 @@ type Buffer struct {
 	Elem   Element `json:"elem"`
 	Tensor Ref     `json:"tensor"`
 	Value  float64 `json:"value"` // every element at the start
-	Pos    Pos     `json:"pos"`
+
+	// Seeded marks a generator state: its first counter starts as the fit's
+	// seed mixed with the buffer's name.
+	Seeded bool `json:"seeded,omitempty"`
+	Pos    Pos  `json:"pos"`
 }
 
 // Initialise says how a parameter starts: uniform in ±Bound when Bound > 0,

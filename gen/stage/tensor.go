@@ -1,0 +1,69 @@
+package stage
+
+import (
+	"github.com/reprise-ml/reprise/gen/ir"
+)
+
+// Tensor is a symbolic value of the stage under construction.
+type Tensor struct {
+	core *core
+	ref  ir.Ref
+}
+
+// Size is one size of a declared shape: a number or one of Batch, Height and
+// Width.
+type Size int
+
+// The sizes that a stage leaves open until it is called.
+const (
+	Batch  Size = -1
+	Height Size = -2
+	Width  Size = -3
+)
+
+// Shape is the declared shape of an input.
+type Shape []Size
+
+// Shape gives the sizes of a tensor; none for the result of a mistake.
+func (t Tensor) Shape() []ir.Dim {
+	if t.core == nil || t.ref == 0 {
+		return nil
+	}
+	return append([]ir.Dim(nil), t.core.stage.Tensor(t.ref).Shape...)
+}
+
+// Channels is the number of channels of a map (N, C, H, W) or features of a
+// vector (N, C); 0 for the result of a mistake.
+func (t Tensor) Channels() int {
+	shape := t.Shape()
+	if len(shape) < 2 {
+		return 0
+	}
+	c, _ := shape[1].Constant()
+	return c
+}
+
+func (t Tensor) shape() []ir.Dim { return t.core.stage.Tensor(t.ref).Shape }
+
+func (t Tensor) rank() int { return len(t.shape()) }
+
+func (t Tensor) kind() kind { return t.core.kinds[t.ref] }
+
+// same tells whether two tensors have the same kind and shape.
+func (t Tensor) same(o Tensor) bool {
+	return t.kind() == o.kind() && ir.EqualShapes(t.shape(), o.shape())
+}
+
+// describe prints kind and shape for messages.
+func (t Tensor) describe() string { return string(t.kind()) + " " + ir.ShapeText(t.shape()) }
+
+// kind says how the dimensions of a tensor are to be read.
+type kind string
+
+const (
+	mapKind      kind = "map"      // (N, C, H, W)
+	rowsKind     kind = "rows"     // (N, R, C): anchors
+	vectorKind   kind = "vector"   // (N, C)
+	matricesKind kind = "matrices" // (N, g, R, C)
+	freeKind     kind = "tensor"   // a parameter used by itself
+)
