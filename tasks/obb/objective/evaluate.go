@@ -51,13 +51,35 @@ func evaluateBranch[T device.Float](s *step, outputs Branch[T], assignment *yolo
 	terms := Terms{Class: detection.Class, Box: detection.Box, L1: detection.L1}
 
 	rows := yolo26.OrientedRows(s.grid, outputs.Box, outputs.Angle, s.truth, assignment)
-	gradient := make([][5]float64, len(rows))
+	gradient, turns, err := s.oriented(rows, weight, &terms)
+	if err != nil {
+		return BranchResult{}, Branch[T]{}, err
+	}
+	if turns {
+		cotangents.Angle = make([]T, len(outputs.Angle))
+	}
+	yolo26.AddOrientedCotangents(rows, gradient, cotangents.Box, cotangents.Angle)
+	return BranchResult{
+		Terms:     terms,
+		Positives: assignment.Count,
+		Quality:   assignment.Quality,
+		Assigned:  assignment.Pairs(),
+	}, cotangents, nil
+}
+
+// oriented evaluates the oriented terms of one branch into terms. It returns
+// the derivative of their weighted sum by the canonical box of every row, and
+// whether the angle output has a part in it.
+func (s *step) oriented(rows []yolo26.OrientedRow, weight float64, terms *Terms) (gradient [][5]float64, turns bool, err error) {
+	gains := s.objective.options.Gains
+	gradient = make([][5]float64, len(rows))
 	for _, term := range []struct {
-		name    string
-		loss    yolo26.OrientedTerm
-		gain    float64
-		value   *float64
-		onAngle bool
+		name  string
+		loss  yolo26.OrientedTerm
+		gain  float64
+		value *float64
+		// turns tells that the term reads the angle, with whatever derivative.
+		turns bool
 	}{
 		{"rotated overlap term", s.objective.Rotated, gains.Rotated, &terms.Rotated, true},
 		{"rotated L1 term", s.objective.RotatedL1, gains.RotatedL1, &terms.RotatedL1, false},
@@ -69,24 +91,17 @@ func evaluateBranch[T device.Float](s *step, outputs Branch[T], assignment *yolo
 			continue
 		}
 		if len(slopes) != len(rows) {
-			return BranchResult{}, Branch[T]{}, fmt.Errorf("%s returned %d derivatives for %d positives; return one per row, or nil when the term takes no part", term.name, len(slopes), len(rows))
+			return nil, false, fmt.Errorf("%s returned %d derivatives for %d positives; return one per row, or nil when the term takes no part", term.name, len(slopes), len(rows))
 		}
-		if term.onAngle && cotangents.Angle == nil {
-			cotangents.Angle = make([]T, len(outputs.Angle))
-		}
+		turns = turns || term.turns
 		for i := range slopes {
 			for k, slope := range slopes[i] {
 				gradient[i][k] += weight * term.gain * slope
 			}
+			turns = turns || slopes[i][4] != 0
 		}
 	}
-	yolo26.AddOrientedCotangents(rows, gradient, cotangents.Box, cotangents.Angle)
-	return BranchResult{
-		Terms:     terms,
-		Positives: assignment.Count,
-		Quality:   assignment.Quality,
-		Assigned:  assignment.Pairs(),
-	}, cotangents, nil
+	return gradient, turns, nil
 }
 
 // dense is the part of the branch that every YOLO26 task has.

@@ -34,7 +34,7 @@ type BranchResult struct {
 type Result[T device.Float] struct {
 	// Total is the loss whose derivatives Cotangents holds. It is not finite
 	// when any output is not.
-	Total                float64
+	Total               float64
 	OneToMany, OneToOne BranchResult
 	Cotangents          Cotangents[T]
 }
@@ -95,4 +95,3 @@ func newStep[T device.Float](o *Objective, outputs Outputs[T], size Size, target
 	}
 	return &step{objective: o, size: size, grid: grid, truth: truth}, nil
 }
-
