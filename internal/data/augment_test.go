@@ -1,0 +1,157 @@
+package data
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-ml/reprise/internal/geometry"
+)
+
+// everyModality is a record with one instance that carries everything.
+func everyModality() Target {
+	return Target{
+		Boxes:      []geometry.Box{{X1: 100, Y1: 50, X2: 300, Y2: 200}},
+		Labels:     []int{3},
+		Polygons:   [][]geometry.Point{{{X: 100, Y: 50}, {X: 300, Y: 50}, {X: 200, Y: 200}}},
+		Rotated:    []geometry.RotatedBox{{CenterX: 200, CenterY: 125, Width: 200, Height: 150, Angle: 0.25}},
+		Difficult:  []bool{true},
+		Keypoints:  [][]geometry.Point{{{X: 100, Y: 60}, {X: 300, Y: 200}}},
+		Visibility: [][]uint8{{2, 1}},
+	}
+}
+
+func draw(seed uint64) *Draw { return &Draw{Random: stream(seed, purposeAugment, 0, 0)} }
+
+func TestHSVWorkedNumbers(t *testing.T) {
+	hue, saturation, value := rgbToHSV(0.2, 0.6, 0.4)
+	require.InDeltaSlice(t, []float64{0.416666667, 0.666666667, 0.6}, []float64{float64(hue), float64(saturation), float64(value)}, 2e-7)
+	r, g, b := shiftHSV(0.2, 0.6, 0.4, 0.01, 0.5, -0.25)
+	require.InDeltaSlice(t, []float64{0, 0.45, 0.252}, []float64{float64(r), float64(g), float64(b)}, 5e-7)
+}
+
+func TestHSVTies(t *testing.T) {
+	hue := func(r, g, b float32) float64 { h, _, _ := rgbToHSV(r, g, b); return float64(h) }
+	require.InDelta(t, 1.0/6, hue(0.8, 0.8, 0.2), 1e-7, "yellow by the red branch")
+	require.InDelta(t, 5.0/6, hue(0.8, 0.2, 0.8), 1e-7, "magenta by the red branch")
+	require.InDelta(t, 0.5, hue(0.2, 0.8, 0.8), 1e-7, "cyan by the green branch")
+	require.Zero(t, hue(0.3, 0.3, 0.3))
+	require.Zero(t, hue(0, 0, 0))
+}
+
+func TestHSVRoundTripAndRange(t *testing.T) {
+	random := stream(1, purposeAugment, 0, 0)
+	for range 5000 {
+		r, g, b := random.Float32(), random.Float32(), random.Float32()
+		r2, g2, b2 := shiftHSV(r, g, b, 0, 0, 0)
+		require.InDelta(t, r, r2, 1e-6)
+		require.InDelta(t, g, g2, 1e-6)
+		require.InDelta(t, b, b2, 1e-6)
+		r2, g2, b2 = shiftHSV(r, g, b, 2*random.Float32()-1, 2*random.Float32()-1, 2*random.Float32()-1)
+		for _, channel := range []float32{r2, g2, b2} {
+			require.True(t, channel >= 0 && channel <= 1)
+		}
+	}
+	// A hue just below 0 wraps to 1 in float32 and must still be red.
+	r, g, b := shiftHSV(1, 0, 0, -1e-12, 0, 0)
+	require.Equal(t, []float32{1, 0, 0}, []float32{r, g, b})
+}
+
+func TestHSVStepLeavesItsArgumentAndTheTarget(t *testing.T) {
+	sample := Sample{Image: fromStandard(drawing(9, 7, 1)), Target: everyModality()}
+	before := append([]float32{}, sample.Image.Pixels...)
+	out, err := DefaultHSV.Apply(draw(4), sample)
+	require.NoError(t, err)
+	require.Equal(t, before, sample.Image.Pixels)
+	require.NotEqual(t, before, out.Image.Pixels)
+	require.Equal(t, sample.Target, out.Target)
+
+	same, err := HSVStep{}.Apply(draw(4), sample)
+	require.NoError(t, err)
+	require.InDeltaSlice(t, before, same.Image.Pixels, 1e-6)
+}
+
+func TestFlipWorkedNumbers(t *testing.T) {
+	target := Target{
+		Labels: []int{0, 1},
+		Boxes:  []geometry.Box{{X1: 100, Y1: 50, X2: 640, Y2: 200}, {X1: 0, Y1: 0, X2: 10, Y2: 10}},
+		Rotated: []geometry.RotatedBox{
+			{CenterX: 100, CenterY: 80, Width: 60, Height: 20, Angle: 1.2},
+			{CenterX: 30, CenterY: 40, Width: 20, Height: 10, Angle: -0.5},
+		},
+	}
+	flipped, err := FlipStep{}.flipTarget(target, 640)
+	require.NoError(t, err)
+	require.Equal(t, []geometry.Box{{X1: 0, Y1: 50, X2: 539, Y2: 200}, {X1: 629, Y1: 0, X2: 639, Y2: 10}}, flipped.Boxes)
+	require.InDelta(t, 1.94159265, flipped.Rotated[0].Angle, 5e-9)
+	flipped.Rotated[0].Angle = 0
+	require.Equal(t, geometry.RotatedBox{CenterX: 539, CenterY: 80, Width: 60, Height: 20}, flipped.Rotated[0])
+	require.Equal(t, geometry.RotatedBox{CenterX: 609, CenterY: 40, Width: 20, Height: 10, Angle: 0.5}, flipped.Rotated[1])
+}
+
+func TestFlipMirrorsColumnsPolygonsAndKeypoints(t *testing.T) {
+	sample := Sample{Image: fromStandard(drawing(5, 3, 1)), Target: everyModality()}
+	flip := FlipStep{Probability: 1, KeypointOrder: []int{1, 0}}
+	out, err := flip.Apply(draw(1), sample)
+	require.NoError(t, err)
+	require.Equal(t, sample.Target, everyModality(), "the argument stays")
+	require.Equal(t, sample.Image.Pixels[0:3], out.Image.Pixels[12:15])
+	require.Equal(t, sample.Image.Pixels[6:9], out.Image.Pixels[6:9])
+	require.Equal(t, geometry.Point{X: 4 - 100, Y: 50}, out.Target.Polygons[0][0], "not clamped")
+	require.Equal(t, []geometry.Point{{X: 4 - 300, Y: 200}, {X: 4 - 100, Y: 60}}, out.Target.Keypoints[0])
+	require.Equal(t, []uint8{1, 2}, out.Target.Visibility[0])
+
+	again, err := flip.Apply(draw(1), out)
+	require.NoError(t, err)
+	require.Equal(t, sample.Image, again.Image)
+	require.Equal(t, sample.Target.Keypoints, again.Target.Keypoints)
+
+	_, err = FlipStep{Probability: 1, KeypointOrder: []int{0}}.Apply(draw(1), sample)
+	require.ErrorContains(t, err, "keypoint order of 1 for instances of 2 keypoints")
+}
+
+func TestFlipProbability(t *testing.T) {
+	sample := Sample{Image: NewImage(2, 1), Target: Target{}}
+	sample.Image.Pixels[0] = 1
+	flips := 0
+	source := draw(9)
+	for range 2000 {
+		out, err := FlipStep{Probability: 0.5}.Apply(source, sample)
+		require.NoError(t, err)
+		if out.Image.Pixels[3] == 1 {
+			flips++
+		}
+	}
+	require.InDelta(t, 1000, flips, 100)
+}
+
+func TestStepSettingsAreChecked(t *testing.T) {
+	cases := []struct {
+		step Step
+		want string
+	}{
+		{LetterboxStep{}, "letterbox: size 0 is not positive"},
+		{HSVStep{Hue: -0.1}, "hsv: half-range -0.1 is outside 0..1"},
+		{HSVStep{Value: math.NaN()}, "hsv: half-range NaN is outside 0..1"},
+		{FlipStep{Probability: 1.5}, "flip: probability 1.5 is outside 0..1"},
+		{FlipStep{KeypointOrder: []int{1, 2, 0}}, "flip: keypoint order maps 0 to 1 but not back"},
+		{FlipStep{KeypointOrder: []int{3}}, "flip: keypoint order maps 0 to 3 but not back"},
+	}
+	for _, c := range cases {
+		require.ErrorContains(t, Pipeline{c.step}.Validate(), c.want)
+	}
+	require.NoError(t, TrainingPipeline(64).Validate())
+	require.NoError(t, ValidationPipeline(64).Validate())
+}
+
+func TestStreamsAreApart(t *testing.T) {
+	base := stream(1, purposeAugment, 2, 3).Uint64()
+	require.Equal(t, base, stream(1, purposeAugment, 2, 3).Uint64())
+	for _, other := range []uint64{
+		stream(2, purposeAugment, 2, 3).Uint64(), stream(1, purposeOrder, 2, 3).Uint64(),
+		stream(1, purposeAugment, 3, 2).Uint64(), stream(1, purposeAugment, 2, 4).Uint64(),
+	} {
+		require.NotEqual(t, base, other)
+	}
+}

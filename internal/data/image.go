@@ -1,0 +1,111 @@
+package data
+
+import (
+	"bufio"
+	"errors"
+	"image"
+	"image/color"
+	_ "image/jpeg" // registers the JPEG decoder
+	_ "image/png"  // registers the PNG decoder
+	"io"
+	"io/fs"
+	"math"
+	"os"
+)
+
+// Image is an RGB image of float32 values in [0,1], interleaved (Height, Width, 3).
+type Image struct {
+	Width, Height int
+	Pixels        []float32
+}
+
+// NewImage returns a black image of width x height pixels.
+func NewImage(width, height int) *Image {
+	return &Image{Width: width, Height: height, Pixels: make([]float32, 3*width*height)}
+}
+
+// Fill sets every channel of every pixel to value.
+func (m *Image) Fill(value float32) {
+	for i := range m.Pixels {
+		m.Pixels[i] = value
+	}
+}
+
+// Quantise writes the 8-bit transport codes of the image, round half to even of
+// 255x, into codes (Height*Width*3 values). The error is at most 1/510 (data and
+// evaluation specification, section 1).
+func (m *Image) Quantise(codes []uint8) {
+	for i, value := range m.Pixels {
+		// The product is rounded to float32 first: 1.5/255 is not a float32,
+		// and its code must still be the even neighbour of 1.5.
+		scaled := math.RoundToEven(float64(float32(value * 255)))
+		codes[i] = uint8(min(max(scaled, 0), 255))
+	}
+}
+
+// ReadImage decodes a JPEG or PNG file. Grey and palette images become RGB and
+// an alpha channel is ignored.
+func ReadImage(file string) (*Image, error) {
+	decoded, err := decode(file)
+	if err != nil {
+		return nil, &FaultsError{Faults: []Fault{imageFault(file, err)}}
+	}
+	return fromStandard(decoded), nil
+}
+
+func decode(file string) (image.Image, error) {
+	opened, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	decoded, _, err := image.Decode(bufio.NewReaderSize(opened, 1<<16))
+	return decoded, err
+}
+
+// imageFault says why decode refused a file.
+func imageFault(file string, err error) Fault {
+	fault := Fault{File: file, Problem: "image cannot be decoded: " + err.Error(), Remedy: "replace it or remove it from the data set"}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		fault.Problem = "image does not exist"
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		fault.Problem = "image is cut short"
+	}
+	return fault
+}
+
+// unit holds k/255 for every 8-bit code k.
+var unit = func() (table [256]float32) {
+	for code := range table {
+		table[code] = float32(float64(code) / 255)
+	}
+	return table
+}()
+
+func fromStandard(source image.Image) *Image {
+	bounds := source.Bounds()
+	target := NewImage(bounds.Dx(), bounds.Dy())
+	at := func(x, y int) (r, g, b uint8) {
+		c := color.NRGBAModel.Convert(source.At(x, y)).(color.NRGBA)
+		return c.R, c.G, c.B
+	}
+	// Nearly every photograph is YCbCr, and the general path allocates a colour
+	// per pixel.
+	if photo, ok := source.(*image.YCbCr); ok {
+		at = func(x, y int) (r, g, b uint8) {
+			luma, chroma := photo.YOffset(x, y), photo.COffset(x, y)
+			return color.YCbCrToRGB(photo.Y[luma], photo.Cb[chroma], photo.Cr[chroma])
+		}
+	}
+	i := 0
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			r, g, b := at(x, y)
+			pixel := target.Pixels[i : i+3 : i+3]
+			pixel[0], pixel[1], pixel[2] = unit[r], unit[g], unit[b]
+			i += 3
+		}
+	}
+	return target
+}

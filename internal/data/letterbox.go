@@ -1,0 +1,141 @@
+package data
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/reprise-ml/reprise/internal/geometry"
+)
+
+// padding is the grey of canvas that no image covers.
+const padding = float32(114.0 / 255)
+
+// Letterbox is the map of an image into a canvas that keeps its shape: scaled by
+// Ratio and centred between pads (data and evaluation specification, section 5).
+// All lengths are in pixels.
+type Letterbox struct {
+	// Ratio scales coordinates. It is not rounded, while the content size is.
+	Ratio float64
+	// ContentWidth and ContentHeight are the size of the scaled image.
+	ContentWidth, ContentHeight int
+	// PadLeft and PadTop are where the content starts on the canvas.
+	PadLeft, PadTop int
+	// Width and Height are the size of the canvas.
+	Width, Height int
+}
+
+// NewLetterbox fits an image of width x height pixels into a canvas. All four
+// sizes must be positive.
+func NewLetterbox(width, height, canvasWidth, canvasHeight int) Letterbox {
+	ratio := math.Min(float64(canvasHeight)/float64(height), float64(canvasWidth)/float64(width))
+	scaled := func(length, limit int) int {
+		return min(max(int(math.RoundToEven(float64(length)*ratio)), 1), limit)
+	}
+	contentWidth, contentHeight := scaled(width, canvasWidth), scaled(height, canvasHeight)
+	return Letterbox{
+		Ratio:         ratio,
+		ContentWidth:  contentWidth,
+		ContentHeight: contentHeight,
+		PadLeft:       (canvasWidth - contentWidth) / 2,
+		PadTop:        (canvasHeight - contentHeight) / 2,
+		Width:         canvasWidth,
+		Height:        canvasHeight,
+	}
+}
+
+// Point maps a point of the image to the canvas.
+func (l Letterbox) Point(p geometry.Point) geometry.Point {
+	return geometry.Point{X: p.X*l.Ratio + float64(l.PadLeft), Y: p.Y*l.Ratio + float64(l.PadTop)}
+}
+
+// InversePoint maps a point of the canvas back to the image, which it may leave.
+func (l Letterbox) InversePoint(p geometry.Point) geometry.Point {
+	return geometry.Point{X: (p.X - float64(l.PadLeft)) / l.Ratio, Y: (p.Y - float64(l.PadTop)) / l.Ratio}
+}
+
+// Box maps a box of the image to the canvas.
+func (l Letterbox) Box(b geometry.Box) geometry.Box {
+	return mapBox(b, l.Point)
+}
+
+// InverseBox maps a box of the canvas back to the image, which it may leave.
+func (l Letterbox) InverseBox(b geometry.Box) geometry.Box {
+	return mapBox(b, l.InversePoint)
+}
+
+func mapBox(b geometry.Box, point func(geometry.Point) geometry.Point) geometry.Box {
+	low, high := point(geometry.Point{X: b.X1, Y: b.Y1}), point(geometry.Point{X: b.X2, Y: b.Y2})
+	return geometry.Box{X1: low.X, Y1: low.Y, X2: high.X, Y2: high.Y}
+}
+
+// Rotated maps a rotated box of the image to the canvas.
+func (l Letterbox) Rotated(r geometry.RotatedBox) geometry.RotatedBox {
+	center := l.Point(geometry.Point{X: r.CenterX, Y: r.CenterY})
+	r.CenterX, r.CenterY = center.X, center.Y
+	r.Width, r.Height = r.Width*l.Ratio, r.Height*l.Ratio
+	return r
+}
+
+// InverseRotated maps a rotated box of the canvas back to the image, which it
+// may leave.
+func (l Letterbox) InverseRotated(r geometry.RotatedBox) geometry.RotatedBox {
+	center := l.InversePoint(geometry.Point{X: r.CenterX, Y: r.CenterY})
+	r.CenterX, r.CenterY = center.X, center.Y
+	r.Width, r.Height = r.Width/l.Ratio, r.Height/l.Ratio
+	return r
+}
+
+// Target maps every coordinate of a record and leaves the rest as it is.
+func (l Letterbox) Target(t Target) Target {
+	mapped := t.Clone()
+	for i, box := range mapped.Boxes {
+		mapped.Boxes[i] = l.Box(box)
+	}
+	for i, rotated := range mapped.Rotated {
+		mapped.Rotated[i] = l.Rotated(rotated)
+	}
+	for _, points := range slices.Concat(mapped.Polygons, mapped.Keypoints) {
+		for i, point := range points {
+			points[i] = l.Point(point)
+		}
+	}
+	return mapped
+}
+
+// Image draws the scaled image on a canvas of grey 114/255. The image must have
+// the size that the letterbox was made for.
+func (l Letterbox) Image(m *Image) *Image {
+	content := m.resize(l.ContentWidth, l.ContentHeight)
+	canvas := NewImage(l.Width, l.Height)
+	canvas.Fill(padding)
+	row := 3 * content.Width
+	for y := range content.Height {
+		start := 3 * ((l.PadTop+y)*l.Width + l.PadLeft)
+		copy(canvas.Pixels[start:start+row], content.Pixels[y*row:(y+1)*row])
+	}
+	return canvas
+}
+
+// LetterboxStep is the pipeline step that letterboxes a sample to a square canvas.
+type LetterboxStep struct {
+	// Size is the side of the canvas in pixels.
+	Size int
+}
+
+// Name is "letterbox".
+func (s LetterboxStep) Name() string { return "letterbox" }
+
+// Validate refuses a size that is not positive.
+func (s LetterboxStep) Validate() error {
+	if s.Size <= 0 {
+		return fmt.Errorf("letterbox: size %d is not positive; give the side of the input in pixels", s.Size)
+	}
+	return nil
+}
+
+// Apply draws no random numbers.
+func (s LetterboxStep) Apply(_ *Draw, sample Sample) (Sample, error) {
+	letterbox := NewLetterbox(sample.Image.Width, sample.Image.Height, s.Size, s.Size)
+	return Sample{Image: letterbox.Image(sample.Image), Target: letterbox.Target(sample.Target)}, nil
+}
