@@ -100,7 +100,9 @@ type Program struct {
 func Forward(mode ir.Mode) Program { return Program{Mode: mode} }
 
 // BackwardOf is the backward program of a presence pattern.
-func BackwardOf(pattern int) Program { return Program{Backward: true, Mode: ir.Training, Pattern: pattern} }
+func BackwardOf(pattern int) Program {
+	return Program{Backward: true, Mode: ir.Training, Pattern: pattern}
+}
 
 // Ops gives the operations of the program in launch order.
 func (p Program) Ops(plan *ir.Stage) []ir.Op {
