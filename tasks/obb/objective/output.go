@@ -27,7 +27,8 @@ type Outputs[T device.Float] struct {
 // Cotangents holds the derivatives of the total by the raw outputs, in the same
 // shapes. A nil slice is an absent cotangent: the output took no part in the
 // total, which the optimizer keeps apart from a derivative of 0. The default
-// objective leaves none absent.
+// objective leaves none absent. They are numbers without a history, so nothing
+// can be derived through them a second time.
 type Cotangents[T device.Float] struct {
 	OneToMany, OneToOne Branch[T]
 }
