@@ -17,13 +17,23 @@ type ClassLoss func(logits, targets, slopes []float64) float64
 // max(z,0) - z*y + log(1+exp(-|z|)) with derivative logistic(z) - y (YOLO26
 // specification, objective section 2.1).
 func BinaryCrossEntropy(logits, targets, slopes []float64) float64 {
-	sum := 0.0
+	// The logarithms are taken together: excess is the product of all
+	// 1+exp(-|z|), less 1. It is a sum of positive numbers, so it keeps its
+	// digits where every factor is close to 1. A factor is at most 2, so the
+	// product is taken up long before it could overflow.
+	const nearOverflow = 1e300
+	sum, excess := 0.0, 0.0
 	for c, z := range logits {
 		decay := math.Exp(-math.Abs(z))
-		sum += max(z, 0) - z*targets[c] + math.Log1p(decay)
+		sum += max(z, 0) - z*targets[c]
+		excess += decay * (1 + excess)
+		if excess > nearOverflow {
+			sum += math.Log1p(excess)
+			excess = 0
+		}
 		slopes[c] = logisticOf(z, decay) - targets[c]
 	}
-	return sum
+	return sum + math.Log1p(excess)
 }
 
 // Classification returns the classification term of a branch, the loss of every

@@ -76,6 +76,25 @@ func TestBinaryCrossEntropyStaysFinite(t *testing.T) {
 	require.Equal(t, []float64{0, 0, 0.5, 1, -1}, slopes)
 }
 
+// The logarithms of a row are taken together and must lose nothing by it,
+// neither where they are tiny nor where their product would overflow.
+func TestBinaryCrossEntropyEqualsItsDefinition(t *testing.T) {
+	for _, at := range []float64{-60, -20, -4.6, 0, 0.3, 9} {
+		const classes = 3000
+		logits, targets, slopes := make([]float64, classes), make([]float64, classes), make([]float64, classes)
+		want := 0.0
+		for c := range logits {
+			logits[c] = at + math.Sin(float64(c))
+			want += math.Max(logits[c], 0) + math.Log1p(math.Exp(-math.Abs(logits[c])))
+		}
+		got := BinaryCrossEntropy(logits, targets, slopes)
+		require.InEpsilon(t, want, got, 1e-12)
+		for c, z := range logits {
+			require.InEpsilon(t, 1/(1+math.Exp(-z)), slopes[c], 1e-14)
+		}
+	}
+}
+
 func TestDetectionDerivatives(t *testing.T) {
 	s := randomScene(t, 9, canvas(t, 64, 64), 64, 2, 6, 3, false)
 	assignment := s.assign(OneToManyAssigner())
