@@ -62,6 +62,22 @@ func TestBatchesDoNotDependOnWorkers(t *testing.T) {
 	require.NotEqual(t, want[0].Paths, want[3].Paths, "the epoch matters")
 }
 
+// Draws belong to the image, not to its place in a batch.
+func TestImagesDoNotDependOnTheBatchSize(t *testing.T) {
+	dataset := writeFolder(t, 7)
+	images := func(batchSize int) map[string][]uint8 {
+		options := LoaderOptions{BatchSize: batchSize, Workers: 2, Seed: 5, Shuffle: true}
+		byPath := map[string][]uint8{}
+		for _, batch := range collectBatches(t, newLoader(t, dataset, TrainingPipeline(size), options), Position{}, 1) {
+			for i, path := range batch.Paths {
+				byPath[path] = batch.Images[i*3*size*size : (i+1)*3*size*size]
+			}
+		}
+		return byPath
+	}
+	require.Equal(t, images(1), images(3))
+}
+
 func TestStreamResumesAtAnyPosition(t *testing.T) {
 	options := LoaderOptions{BatchSize: 3, Workers: 2, Seed: 5, Shuffle: true}
 	loader := newLoader(t, writeFolder(t, 7), TrainingPipeline(size), options)
