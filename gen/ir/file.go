@@ -19,7 +19,7 @@ func Encode(s *Stage) ([]byte, error) {
 		Digest       string   `json:"digest,omitempty"`
 		Multiple     Multiple `json:"multiple"`
 		Unrecordable string   `json:"unrecordable,omitempty"`
-		Pos          Pos      `json:"pos"`
+		Pos          Pos      `json:"pos,omitzero"`
 	}{s.Format, s.Name, s.Digest, s.Multiple, s.Unrecordable, s.Pos})
 	if err != nil {
 		return nil, err

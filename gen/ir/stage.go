@@ -31,7 +31,7 @@ type Stage struct {
 	// Unrecordable, when not empty, is why the stage must always run natively.
 	Unrecordable string `json:"unrecordable,omitempty"`
 
-	Pos Pos `json:"pos"`
+	Pos Pos `json:"pos,omitzero"`
 }
 
 // Port is a named input or output of a stage.
@@ -44,10 +44,11 @@ type Port struct {
 	// the backward pass gives; otherwise 0.
 	Gradient Ref `json:"gradient,omitempty"`
 
-	Optional       bool `json:"optional,omitempty"`       // outputs: the cotangent may be absent
-	TrainingOnly   bool `json:"trainingOnly,omitempty"`   // outputs: absent in evaluation
-	Differentiable bool `json:"differentiable,omitempty"` // inputs: a gradient is wanted
-	Pos            Pos  `json:"pos"`
+	Optional       bool   `json:"optional,omitempty"`       // outputs: the cotangent may be absent
+	Group          string `json:"group,omitempty"`          // optional outputs of one group are absent together
+	TrainingOnly   bool   `json:"trainingOnly,omitempty"`   // outputs: absent in evaluation
+	Differentiable bool   `json:"differentiable,omitempty"` // inputs: a gradient is wanted
+	Pos            Pos    `json:"pos,omitzero"`
 }
 
 // Parameter is a trainable tensor under its state-entry name.
@@ -57,7 +58,7 @@ type Parameter struct {
 	Tensor   Ref        `json:"tensor"`
 	Gradient Ref        `json:"gradient,omitempty"` // 0 when no program reaches it
 	Init     Initialise `json:"init"`
-	Pos      Pos        `json:"pos"`
+	Pos      Pos        `json:"pos,omitzero"`
 }
 
 // Buffer is state that forward passes update, under its state-entry name.

@@ -38,6 +38,10 @@ type Tensor struct {
 	Shape []Dim   `json:"shape"`
 	Elem  Element `json:"elem"`
 
+	// Map marks (N, C, H, W) maps, which are stored channels last. Other
+	// tensors of four dimensions are matrices (N, g, rows, columns).
+	Map bool `json:"map,omitempty"`
+
 	// Storage, Offset and Strides are decided by the layout pass; strides and
 	// offset count elements, one stride per dimension of Shape.
 	Storage StorageID `json:"storage"`

@@ -97,7 +97,7 @@ func (b *Builder) opName(role string) string {
 
 // value adds an activation that an operation gives.
 func (b *Builder) value(name string, k kind, shape []ir.Dim) ir.Ref {
-	ref := b.core.stage.AddTensor(ir.Tensor{Name: name, Shape: shape, Elem: ir.Activation})
+	ref := b.core.stage.AddTensor(ir.Tensor{Name: name, Shape: shape, Elem: ir.Activation, Map: k == mapKind})
 	b.core.kinds[ref] = k
 	return ref
 }

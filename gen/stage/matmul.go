@@ -13,9 +13,9 @@ type Product struct {
 	Alpha      float64 // factor of the result; 0 means 1
 }
 
-// MatMul is Alpha * A B over the last two dimensions of matrices, rows or
-// vectors of one kind; leading dimensions must be equal. B may also be a
-// parameter of two dimensions, shared by all.
+// MatMul is Alpha * A B over the last two dimensions of matrices or rows;
+// leading dimensions must be equal. When A is a vector (N, C), B is a
+// parameter of two dimensions.
 func (b *Builder) MatMul(x, y Tensor, p Product) Tensor {
 	pos := author()
 	if !b.usable(pos, "matmul", x, y) {
@@ -39,8 +39,8 @@ func productShape(x, y Tensor, p Product) (shape []ir.Dim, problem string) {
 	if x.kind() == mapKind || y.kind() == mapKind || x.kind() == freeKind {
 		return nil, fmt.Sprintf("the operands are a %s and a %s, and a map is no matrix", x.describe(), y.describe())
 	}
-	shared := y.kind() == freeKind && len(c) == 2
-	if !shared && (x.kind() != y.kind() || x.kind() == vectorKind || !ir.EqualShapes(a[:len(a)-2], c[:len(c)-2])) {
+	withParameter := x.kind() == vectorKind && y.kind() == freeKind && len(c) == 2 && !p.TransposeA
+	if !withParameter && (x.kind() != y.kind() || x.kind() == vectorKind || !ir.EqualShapes(a[:len(a)-2], c[:len(c)-2])) {
 		return nil, fmt.Sprintf("the operands are a %s and a %s", x.describe(), y.describe())
 	}
 	rows, inner := ends(a, p.TransposeA)

@@ -30,7 +30,7 @@ func (b *Builder) MaxPool(x Tensor, p Pool) Tensor {
 	}
 	name := b.opName("max_pool")
 	y := b.value(name, mapKind, shape)
-	index := b.core.stage.AddTensor(ir.Tensor{Name: name + ".index", Shape: shape, Elem: ir.Index})
+	index := b.core.stage.AddTensor(ir.Tensor{Name: name + ".index", Shape: shape, Elem: ir.Index, Map: true})
 	b.record(pos, name, ir.Always, &ir.MaxPool{X: x.ref, Y: y, Index: index, Kernel: p.Kernel, Stride: p.Stride, Padding: p.Padding})
 	return Tensor{core: b.core, ref: y}
 }

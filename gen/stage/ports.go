@@ -76,6 +76,13 @@ type OutputOption func(*ir.Port)
 // has no cotangent, and what only it needs has absent gradients.
 func Optional() OutputOption { return func(p *ir.Port) { p.Optional = true } }
 
+// OptionalTogether declares optional outputs that are unused together or not
+// at all: all outputs with one group name. One backward program is made with
+// and one without the whole group.
+func OptionalTogether(group string) OutputOption {
+	return func(p *ir.Port) { p.Optional, p.Group = true, group }
+}
+
 // TrainingOnly declares an output that evaluation does not have.
 func TrainingOnly() OutputOption { return func(p *ir.Port) { p.TrainingOnly = true } }
 

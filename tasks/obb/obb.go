@@ -30,7 +30,7 @@ func Define(scale yolo26.Scale, classes int, options ...stage.InputOption) *stag
 		for _, branch := range yolo26.Head(b, levels, yolo26.Oriented(classes)) {
 			b.Output(branch.Name+"_cls", branch.Class)
 			b.Output(branch.Name+"_box", branch.Box)
-			b.Output(branch.Name+"_angle", branch.Angle, stage.Optional())
+			b.Output(branch.Name+"_angle", branch.Angle, stage.OptionalTogether("angle"))
 		}
 	})
 }
