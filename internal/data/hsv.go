@@ -1,9 +1,6 @@
 package data
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // HSVStep is the pipeline step that jitters hue, saturation and value (data and
 // evaluation specification, section 6.7). The fields are the half-ranges of the
@@ -42,11 +39,15 @@ func (s HSVStep) Apply(draw *Draw, sample Sample) (Sample, error) {
 	return Sample{Image: shifted, Target: sample.Target}, nil
 }
 
-// shiftHSV applies the gains to one colour.
+// shiftHSV applies the gains to one colour. The hue gain is within [-1,1], so one
+// turn brings the hue back.
 func shiftHSV(r, g, b, hueGain, saturationGain, valueGain float32) (float32, float32, float32) {
 	hue, saturation, value := rgbToHSV(r, g, b)
-	hue += hueGain
-	hue -= float32(math.Floor(float64(hue)))
+	if hue += hueGain; hue < 0 {
+		hue++
+	} else if hue > 1 {
+		hue--
+	}
 	saturation = min(max(saturation*(1+saturationGain), 0), 1)
 	value = min(max(value*(1+valueGain), 0), 1)
 	return hsvToRGB(hue, saturation, value)
