@@ -103,8 +103,3 @@ func (s *step) oriented(rows []yolo26.OrientedRow, weight float64, terms *Terms)
 	}
 	return gradient, turns, nil
 }
-
-// dense is the part of the branch that every YOLO26 task has.
-func (b Branch[T]) dense() yolo26.Dense[T] {
-	return yolo26.Dense[T]{Class: b.Class, Box: b.Box}
-}

@@ -1,7 +1,6 @@
 package objective
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -69,17 +68,6 @@ func newObjective(t testing.TB) *Objective {
 	o, err := New(DefaultOptions())
 	require.NoError(t, err)
 	return o
-}
-
-func allFinite[T device.Float](slices ...[]T) bool {
-	for _, values := range slices {
-		for _, value := range values {
-			if math.IsNaN(float64(value)) || math.IsInf(float64(value), 0) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 func (c Cotangents[T]) each(visit func(name string, values []T)) {

@@ -86,7 +86,7 @@ func TestBrokenOutputsShowInTheTotal(t *testing.T) {
 				*place(&outputs) = broken
 				result, err := Loss(o, outputs, small, targets, 0.5)
 				require.NoError(t, err)
-				require.False(t, allFinite([]float64{result.Total}), "%v", broken)
+				require.False(t, yolo26.Finite([]float64{result.Total}), "%v", broken)
 			}
 		}
 		outputs := randomOutputs[float64](6, small)
@@ -114,9 +114,9 @@ func TestDegenerateBoxesStayFinite(t *testing.T) {
 			result, err := Loss(o, outputs, small, []Target{target(3, object), {}}, 0.5)
 			require.NoError(t, err)
 			require.Positive(t, result.OneToMany.Positives)
-			require.True(t, allFinite([]float64{result.Total}), "%v predicted as %v", object, raw)
+			require.True(t, yolo26.Finite([]float64{result.Total}), "%v predicted as %v", object, raw)
 			result.Cotangents.each(func(name string, values []float32) {
-				require.True(t, allFinite(values), "%s of %v predicted as %v", name, object, raw)
+				require.True(t, yolo26.Finite(values), "%s of %v predicted as %v", name, object, raw)
 			})
 		}
 	}

@@ -1,8 +1,6 @@
 package objective
 
 import (
-	"fmt"
-
 	"github.com/reprise-ml/reprise/runtime/device"
 	yolo26 "github.com/reprise-ml/reprise/tasks/yolo26/objective"
 )
@@ -72,17 +70,13 @@ func newStep[T device.Float](o *Objective, outputs Outputs[T], size Size, target
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	if size.Batch < 1 || size.Classes < 1 {
-		return nil, fmt.Errorf("a batch of %d images with %d classes; give at least one of each", size.Batch, size.Classes)
+	if err := yolo26.CheckAlpha(alpha); err != nil {
+		return nil, err
 	}
-	if !(alpha >= 0 && alpha <= 1) {
-		return nil, fmt.Errorf("one-to-many weight of %v; give a number in [0,1]", alpha)
-	}
-	levels, err := yolo26.CanvasLevels(size.Height, size.Width)
+	grid, err := size.Grid()
 	if err != nil {
 		return nil, err
 	}
-	grid := yolo26.NewGrid(levels...)
 	if err := outputs.OneToMany.check("one-to-many", size, grid.Anchors()); err != nil {
 		return nil, err
 	}

@@ -207,5 +207,5 @@ func TestEveryFormOfATargetGivesTheSameObjective(t *testing.T) {
 	}
 	result, err := Loss(o, outputs, size, []Target{target(2, rbox(60, 66, 100, 50, .01))}, 0.5)
 	require.NoError(t, err)
-	require.True(t, allFinite([]float64{result.Total}, result.Cotangents.OneToMany.Box, result.Cotangents.OneToMany.Angle))
+	require.True(t, yolo26.Finite([]float64{result.Total}, result.Cotangents.OneToMany.Box, result.Cotangents.OneToMany.Angle))
 }

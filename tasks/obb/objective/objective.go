@@ -3,7 +3,6 @@ package objective
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 
 	yolo26 "github.com/reprise-ml/reprise/tasks/yolo26/objective"
@@ -80,7 +79,7 @@ func New(options Options) (*Objective, error) {
 		{"rotated L1", options.Gains.RotatedL1},
 		{"angle", options.Gains.Angle},
 	} {
-		if gain.value < 0 || math.IsNaN(gain.value) || math.IsInf(gain.value, 0) {
+		if gain.value < 0 || !yolo26.Finite([]float64{gain.value}) {
 			return nil, fmt.Errorf("%s gain of %v; give a finite number that is not negative", gain.name, gain.value)
 		}
 	}

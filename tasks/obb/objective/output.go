@@ -2,7 +2,6 @@ package objective
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/reprise-ml/reprise/runtime/device"
 	yolo26 "github.com/reprise-ml/reprise/tasks/yolo26/objective"
@@ -34,9 +33,7 @@ type Cotangents[T device.Float] struct {
 }
 
 // Size is the size of a batch: images, input pixels and classes.
-type Size struct {
-	Batch, Height, Width, Classes int
-}
+type Size = yolo26.Size
 
 // Target is the ground truth of one image. The three slices have one element
 // per object, none for a background image.
@@ -82,9 +79,8 @@ func (b Branch[T]) check(name string, size Size, anchors int) error {
 		{"box", len(b.Box), 4},
 		{"angle", len(b.Angle), 1},
 	} {
-		if want := size.Batch * anchors * output.channels; output.length != want {
-			return fmt.Errorf("%s %s output has %d elements, want %d x %d x %d = %d; pass the output of a network built for this size and number of classes",
-				name, output.name, output.length, size.Batch, anchors, output.channels, want)
+		if err := yolo26.CheckOutput(name+" "+output.name, output.length, size.Batch, anchors, output.channels); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -92,12 +88,10 @@ func (b Branch[T]) check(name string, size Size, anchors int) error {
 
 // finite reports whether every output of the branch is a finite number.
 func (b Branch[T]) finite() bool {
-	for _, output := range [][]T{b.Class, b.Box, b.Angle} {
-		for _, value := range output {
-			if math.IsNaN(float64(value)) || math.IsInf(float64(value), 0) {
-				return false
-			}
-		}
-	}
-	return true
+	return yolo26.Finite(b.Class, b.Box, b.Angle)
+}
+
+// dense is the part of the branch that every YOLO26 task has.
+func (b Branch[T]) dense() yolo26.Dense[T] {
+	return yolo26.Dense[T]{Class: b.Class, Box: b.Box}
 }

@@ -63,7 +63,7 @@ func (a Assigner) Validate() error {
 		{"small side", a.SmallSide, false},
 		{"inflated side", a.InflatedSide, false},
 	} {
-		if !finite(setting.value) || setting.value < 0 || setting.value == 0 && !setting.zero {
+		if !Finite([]float64{setting.value}) || setting.value < 0 || setting.value == 0 && !setting.zero {
 			return fmt.Errorf("%s of %v; give a finite positive number", setting.name, setting.value)
 		}
 	}

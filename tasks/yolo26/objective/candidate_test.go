@@ -41,6 +41,7 @@ func TestSmallTargetSurrogate(t *testing.T) {
 func TestSurrogateLeavesExactlyEightAlone(t *testing.T) {
 	box := geometry.Box{X1: 1, Y1: 1, X2: 9, Y2: 8.5}
 	require.Equal(t, geometry.Box{X1: 1, Y1: -3.25, X2: 9, Y2: 12.75}, OneToManyAssigner().surrogate(box))
+	require.Equal(t, rbox(1, 1, 16, 8, 0.3), OneToManyAssigner().rotatedSurrogate(rbox(1, 1, 7.9, 8, 0.3)))
 }
 
 func TestCandidatesAreClosedOnAllSides(t *testing.T) {

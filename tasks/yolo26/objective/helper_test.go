@@ -176,3 +176,5 @@ func xyxy(x1, y1, x2, y2 float64) geometry.Box {
 func rbox(centerX, centerY, width, height, angle float64) geometry.RotatedBox {
 	return geometry.RotatedBox{CenterX: centerX, CenterY: centerY, Width: width, Height: height, Angle: angle}
 }
+
+func finite(values ...float64) bool { return Finite(values) }

@@ -2,7 +2,6 @@ package objective
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/reprise-ml/reprise/internal/geometry"
 )
@@ -53,7 +52,7 @@ func Pad(labels [][]int, boxes [][]Box, classes int) (*GroundTruth, error) {
 		return nil, err
 	}
 	for row, box := range truth.Boxes {
-		if !finite(box.X1, box.Y1, box.X2, box.Y2) {
+		if !Finite([]float64{box.X1, box.Y1, box.X2, box.Y2}) {
 			return nil, truth.notFinite(row, "box", box)
 		}
 	}
@@ -87,7 +86,7 @@ func (g *GroundTruth) SetRotated(perImage [][]RotatedBox) error {
 		return err
 	}
 	for row, box := range rotated {
-		if !finite(box.CenterX, box.CenterY, box.Width, box.Height, box.Angle) {
+		if !Finite([]float64{box.CenterX, box.CenterY, box.Width, box.Height, box.Angle}) {
 			return g.notFinite(row, "rotated box", box)
 		}
 		rotated[row] = box.Canonical()
@@ -109,13 +108,4 @@ func (g *GroundTruth) objects(image int) int {
 
 func (g *GroundTruth) notFinite(row int, name string, value any) error {
 	return fmt.Errorf("image %d, object %d: %s %v is not finite; correct or remove the object", row/g.Instances, row%g.Instances, name, value)
-}
-
-func finite(values ...float64) bool {
-	for _, value := range values {
-		if math.IsNaN(value) || math.IsInf(value, 0) {
-			return false
-		}
-	}
-	return true
 }
