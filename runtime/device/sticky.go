@@ -4,8 +4,8 @@ import "errors"
 
 // StickyError is a failure after which nothing on the device can be trusted,
 // such as an illegal address or a recording that stopped half-way: the step
-// cannot be repeated and the fit must end. Every other error of a back end
-// promises that the call that returned it left no trace.
+// cannot be repeated and the fit must end. Any other error of Record or Replay
+// promises that the call left no trace.
 type StickyError struct {
 	Err error
 }

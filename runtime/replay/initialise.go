@@ -27,16 +27,16 @@ func (s *Stage) initialise(seed uint64) error {
 		}
 	}
 	for i, b := range s.plan.Buffers {
-		if err := s.initialiseBuffer(s.loaded.Buffer(i), b, seed); err != nil {
+		if err := initialiseBuffer(s.loaded.Buffer(i), b, seed); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Stage) initialiseBuffer(t device.Tensor, b ir.Buffer, seed uint64) error {
+func initialiseBuffer(t device.Tensor, b ir.Buffer, seed uint64) error {
 	n := device.Elements(b.Shape)
-	if s.isGenerator(b.Tensor) {
+	if b.Seeded { // the seed, then the number of draws taken
 		state := make([]int64, n)
 		state[0] = int64(streamOf(seed, b.Name).Uint64() >> 1)
 		return t.WriteInt64(state)
@@ -45,17 +45,6 @@ func (s *Stage) initialiseBuffer(t device.Tensor, b ir.Buffer, seed uint64) erro
 		return t.WriteInt64(slices.Repeat([]int64{int64(b.Value)}, n))
 	}
 	return t.WriteFloat64(slices.Repeat([]float64{b.Value}, n))
-}
-
-// isGenerator tells whether a buffer is the state of a random generator: its
-// seed, then the number of draws taken.
-func (s *Stage) isGenerator(ref ir.Ref) bool {
-	for _, op := range s.plan.Forward {
-		if d, ok := op.Do.(*ir.Dropout); ok && d.State == ref {
-			return true
-		}
-	}
-	return false
 }
 
 func streamOf(seed uint64, name string) *rand.Rand {
