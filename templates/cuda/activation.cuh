@@ -1,0 +1,76 @@
+// Activation functions and their derivatives, in FP32.
+#pragma once
+#include "types.cuh"
+
+namespace reprise {
+
+enum activation { identity,
+                  silu,
+                  relu,
+                  leaky_relu,
+                  sigmoid,
+                  tangent };
+
+// exp(x) from the hardware's power of two. The product x * log2(e) is kept to
+// twice the precision of a float, because its error would be magnified by |x|.
+__device__ __forceinline__ float exponential(float x) {
+  const float log2e = 0x1.715476p+0f, log2e_rest = 0x1.4ae0cp-26f, ln2 = 0x1.62e43p-1f;
+  const float high = x * log2e;
+  const float rest = fused_multiply_add(x, log2e_rest, fused_multiply_add(x, log2e, -high));
+  const float power = power_of_two(high);
+  // At the ends of the range high or power is infinite and rest is not a number.
+  return high > -0x1.f8p+6f && high < 0x1p+7f ? fused_multiply_add(power, rest * ln2, power) : power;
+}
+
+__device__ __forceinline__ float sigmoid_of(float x) { return divide(0x1p+0f, 0x1p+0f + exponential(-x)); }
+
+// tanh(x) = 1 - 2/(exp(2x)+1), but its series near 0, where that cancels.
+__device__ __forceinline__ float tangent_of(float x) {
+  const float s = x * x;
+  if (s < 0x1p-8f) {
+    const float series = fused_multiply_add(s, fused_multiply_add(s, -0x1.ba1ba2p-5f, 0x1.111112p-3f), -0x1.555556p-2f);
+    return fused_multiply_add(x * s, series, x);
+  }
+  return 0x1p+0f - divide(0x1p+1f, exponential(x + x) + 0x1p+0f);
+}
+
+// Slope, of leaky_relu, is a float by its bits: C++17 has no float parameters of templates.
+template <int A, uint32_t Slope>
+__device__ __forceinline__ float activate(float x) {
+  if constexpr (A == silu)
+    return x * sigmoid_of(x);
+  else if constexpr (A == relu)
+    return x <= 0x0p+0f ? 0x0p+0f : x;
+  else if constexpr (A == leaky_relu)
+    return x < 0x0p+0f ? x * float_from_bits(Slope) : x;
+  else if constexpr (A == sigmoid)
+    return sigmoid_of(x);
+  else if constexpr (A == tangent)
+    return tangent_of(x);
+  else
+    return x;
+}
+
+// The derivative at x, the value before the activation. At the kink of relu
+// and leaky_relu it is that of the left side.
+template <int A, uint32_t Slope>
+__device__ __forceinline__ float activate_derivative(float x) {
+  if constexpr (A == silu) {
+    const float s = sigmoid_of(x);
+    return s * fused_multiply_add(x, 0x1p+0f - s, 0x1p+0f);
+  } else if constexpr (A == relu) {
+    return x > 0x0p+0f ? 0x1p+0f : 0x0p+0f;
+  } else if constexpr (A == leaky_relu) {
+    return x > 0x0p+0f ? 0x1p+0f : float_from_bits(Slope);
+  } else if constexpr (A == sigmoid) {
+    const float s = sigmoid_of(x);
+    return s * (0x1p+0f - s);
+  } else if constexpr (A == tangent) {
+    const float t = tangent_of(x);
+    return fused_multiply_add(-t, t, 0x1p+0f);
+  } else {
+    return 0x1p+0f;
+  }
+}
+
+} // namespace reprise

@@ -1,0 +1,96 @@
+// Launch arguments, one structure for each family of kernels. The same text is
+// compiled by the C compiler into the wrapper and by the CUDA compiler into the
+// kernels, so the two cannot disagree about a layout.
+//
+// Addresses travel as 64-bit numbers, which is what the driver API hands out.
+// All strides count elements.
+#pragma once
+#if defined(__CUDACC_RTC__)
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+#else
+#include <stdint.h>
+#endif
+
+// An image tensor (N, C, H, W) as a view: channels-last when channel is 1.
+struct reprise_map {
+  uint64_t data;
+  int64_t image, row, column, channel;
+};
+
+// A tensor of any shape, flattened by the generator to three outer dimensions
+// and one inner dimension, which is the one contiguous in memory if any is.
+struct reprise_tensor {
+  uint64_t data;
+  int64_t stride[4];
+};
+
+// One convolution or its input gradient; for the latter input is dY and output dX.
+struct reprise_convolution_arguments {
+  struct reprise_map input, output;
+  uint64_t weight, bias;
+  int32_t batch, input_height, input_width, output_height, output_width;
+};
+
+// The first pass of a weight gradient: span pixels of dY for each split.
+struct reprise_weight_gradient_arguments {
+  struct reprise_map x, dy;
+  uint64_t partial;
+  int32_t batch, input_height, input_width, output_height, output_width;
+  int64_t span;
+};
+
+// The second pass: rows of partial sums into the gradient.
+struct reprise_reduce_arguments {
+  uint64_t partial, result;
+  int32_t rows;
+};
+
+// Weights rewritten for the convolution kernels, many layers in one launch.
+struct reprise_pack_entry {
+  uint64_t source, target;
+  int32_t outputs, inputs, taps, padded;
+};
+struct reprise_pack_arguments {
+  struct reprise_pack_entry entry[64];
+};
+
+// y from up to two inputs, element by element.
+struct reprise_elementwise_arguments {
+  struct reprise_tensor y, a, b;
+  int64_t extent[4];
+};
+
+// Kernels with one coefficient a channel: the inner dimension is the channel.
+struct reprise_channel_arguments {
+  struct reprise_tensor x, dy, y;
+  int64_t extent[4];
+  uint64_t mean, rstd, scale, shift, dscale, dshift;
+  uint64_t partial, running_mean, running_variance, batches;
+  int64_t span;
+  int32_t rows;
+};
+
+// Pooling and nearest upsampling, forward and gradient.
+struct reprise_map_arguments {
+  struct reprise_map x, y, index;
+  int32_t batch, input_height, input_width, output_height, output_width;
+};
+
+// A batch of matrix products; stride is {outer, inner, row, column}, extent
+// {outer batch, inner batch, rows of Y, columns of Y} and depth the inner size.
+struct reprise_matmul_arguments {
+  struct reprise_tensor a, b, y;
+  uint64_t bias;
+  int64_t extent[4];
+  int64_t depth;
+};
+
+// Dropout: the mask is written, state holds {seed, draws taken so far}.
+struct reprise_dropout_arguments {
+  struct reprise_tensor x, mask, y;
+  int64_t extent[4];
+  uint64_t state;
+};

@@ -1,0 +1,170 @@
+// Depthwise convolution, one filter a channel, and its gradients.
+//
+// Tiling, forward and input gradient: a thread makes V channels of a strip of
+// four pixels, one below the other, so that an input row is loaded once for all
+// output rows that it meets. The block's filters lie in shared memory as
+// [tap][channel]. Lanes of channels are neighbours in a warp.
+// Grid: (strips of pixels, sets of Lanes*V channels). Block: 128 threads.
+#pragma once
+#include "convolution.cuh"
+#include "reduce.cuh"
+
+namespace reprise {
+
+constexpr int strip = 4;
+
+template <int V, class Index>
+__device__ __forceinline__ Index channel_offset(const reprise_map &m, int channel) {
+  return Index(channel) * Index(V > 1 ? 1 : m.channel);
+}
+
+// The filters of a block's channels; Flip turns them by half a turn, which
+// makes the input gradient of stride 1 a forward pass.
+template <int C, int Taps, int Width, bool Flip>
+__device__ __forceinline__ void load_filters(float *to, uint64_t weight, int first) {
+  for (int i = threadIdx.x; i < Taps * Width; i += tile_threads) {
+    const int channel = first + i % Width, tap = i / Width;
+    to[i] = channel < C ? pointer<const float>(weight)[channel * Taps + (Flip ? Taps - 1 - tap : tap)] : 0x0p+0f;
+  }
+  __syncthreads();
+}
+
+template <class Index, int C, int Kernel, int Stride, int V, int Lanes, bool Flip, bool HasBias, bool Accumulate, class X, class Y>
+__device__ __forceinline__ void depthwise(const reprise_convolution_arguments &p) {
+  constexpr int width = Lanes * V, padding = (Kernel - 1) / 2, reach = (strip - 1) * Stride + Kernel;
+  alignas(16) __shared__ float filter[Kernel * Kernel * width];
+  load_filters<C, Kernel * Kernel, width, Flip>(filter, p.weight, blockIdx.y * width);
+  const int lane = threadIdx.x % Lanes * V, channel = blockIdx.y * width + lane;
+  const Index strips = Index(ceiling(p.output_height, strip));
+  const Index item = Index(blockIdx.x) * (tile_threads / Lanes) + threadIdx.x / Lanes;
+  const int x = int(item % Index(p.output_width)), y = int(item / Index(p.output_width) % strips) * strip;
+  const Index n = item / Index(p.output_width) / strips;
+  if (n >= Index(p.batch) || channel >= C)
+    return;
+  float sum[strip][V];
+#pragma unroll
+  for (int s = 0; s < strip; s++)
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      sum[s][i] = HasBias ? pointer<const float>(p.bias)[channel + i] : 0x0p+0f;
+  const X *from = pointer<const X>(p.input.data) + n * Index(p.input.image) + channel_offset<V, Index>(p.input, channel);
+  for (int kx = 0; kx < Kernel; kx++) {
+    const int sx = x * Stride - padding + kx;
+    if (sx < 0 || sx >= p.input_width)
+      continue;
+#pragma unroll
+    for (int r = 0; r < reach; r++) {
+      const int sy = y * Stride - padding + r;
+      if (sy < 0 || sy >= p.input_height)
+        continue;
+      float v[V];
+      load<V>(v, from + Index(sy) * Index(p.input.row) + Index(sx) * Index(p.input.column));
+#pragma unroll
+      for (int s = 0; s < strip; s++) {
+        const int ky = r - s * Stride;
+        if (ky < 0 || ky >= Kernel)
+          continue;
+        float w[V];
+        load<V>(w, filter + (ky * Kernel + kx) * width + lane);
+#pragma unroll
+        for (int i = 0; i < V; i++)
+          sum[s][i] = fused_multiply_add(v[i], w[i], sum[s][i]);
+      }
+    }
+  }
+#pragma unroll
+  for (int s = 0; s < strip; s++)
+    if (y + s < p.output_height) {
+      Y *to = pointer<Y>(p.output.data) + pixel_offset(p.output, n, Index(y + s), Index(x)) + channel_offset<V, Index>(p.output, channel);
+      if constexpr (Accumulate) {
+        float old[V];
+        load<V>(old, to);
+#pragma unroll
+        for (int i = 0; i < V; i++)
+          sum[s][i] += old[i];
+      }
+      store<V>(to, sum[s]);
+    }
+}
+
+// Input gradient of a stride above 1: each pixel of dX gathers from the outputs
+// that used it. One thread for V channels of one pixel.
+template <class Index, int C, int Kernel, int Stride, int V, int Lanes, bool Accumulate, class DY, class DX>
+__device__ __forceinline__ void depthwise_gradient_strided(const reprise_convolution_arguments &p) {
+  constexpr int width = Lanes * V, padding = (Kernel - 1) / 2;
+  alignas(16) __shared__ float filter[Kernel * Kernel * width];
+  load_filters<C, Kernel * Kernel, width, false>(filter, p.weight, blockIdx.y * width);
+  const int lane = threadIdx.x % Lanes * V, channel = blockIdx.y * width + lane;
+  const Index item = Index(blockIdx.x) * (tile_threads / Lanes) + threadIdx.x / Lanes;
+  const int x = int(item % Index(p.output_width)), y = int(item / Index(p.output_width) % Index(p.output_height));
+  const Index n = item / Index(p.output_width) / Index(p.output_height);
+  if (n >= Index(p.batch) || channel >= C)
+    return;
+  DX *to = pointer<DX>(p.output.data) + pixel_offset(p.output, n, Index(y), Index(x)) + channel_offset<V, Index>(p.output, channel);
+  float sum[V] = {};
+  if constexpr (Accumulate)
+    load<V>(sum, to);
+  for (int ky = 0; ky < Kernel; ky++) {
+    const int ay = y + padding - ky;
+    if (ay < 0 || ay % Stride != 0 || ay / Stride >= p.input_height)
+      continue;
+    for (int kx = 0; kx < Kernel; kx++) {
+      const int ax = x + padding - kx;
+      if (ax < 0 || ax % Stride != 0 || ax / Stride >= p.input_width)
+        continue;
+      float v[V], w[V];
+      load<V>(v, pointer<const DY>(p.input.data) + pixel_offset(p.input, n, Index(ay / Stride), Index(ax / Stride)) + channel_offset<V, Index>(p.input, channel));
+      load<V>(w, filter + (ky * Kernel + kx) * width + lane);
+#pragma unroll
+      for (int i = 0; i < V; i++)
+        sum[i] = fused_multiply_add(v[i], w[i], sum[i]);
+    }
+  }
+  store<V>(to, sum);
+}
+
+// Weight gradient, pass 1: a block sums one row of taps over a span of pixels,
+// each thread every (256/Lanes)-th pixel; lanes then merge by halving. Partial
+// sums lie as [span][tap][C], which weight_gradient_reduce adds in pass 2.
+// Grid: (spans, channel sets, tap rows). Block: 256 threads.
+template <class Index, int C, int Kernel, int Stride, int V, int Lanes, class X, class DY>
+__device__ __forceinline__ void depthwise_weight_gradient_partial(const reprise_weight_gradient_arguments &p) {
+  constexpr int padding = (Kernel - 1) / 2;
+  __shared__ one_sum shared[reduce_threads * V];
+  const int ky = blockIdx.z, channel = (blockIdx.y * Lanes + threadIdx.x % Lanes) * V;
+  const Index pixels = Index(p.batch) * Index(p.output_height) * Index(p.output_width);
+  const Index begin = Index(blockIdx.x) * Index(p.span), end = smaller(begin + Index(p.span), pixels);
+  one_sum part[Kernel][V] = {};
+  if (channel < C)
+    for (Index pixel = begin + threadIdx.x / Lanes; pixel < end; pixel += reduce_threads / Lanes) {
+      const Index column = pixel % Index(p.output_width), rest = pixel / Index(p.output_width);
+      const Index row = rest % Index(p.output_height), n = rest / Index(p.output_height);
+      const int sy = int(row) * Stride - padding + ky;
+      if (sy < 0 || sy >= p.input_height)
+        continue;
+      float dy[V];
+      load<V>(dy, pointer<const DY>(p.dy.data) + pixel_offset(p.dy, n, row, column) + channel_offset<V, Index>(p.dy, channel));
+#pragma unroll
+      for (int kx = 0; kx < Kernel; kx++) {
+        const int sx = int(column) * Stride - padding + kx;
+        if (sx < 0 || sx >= p.input_width)
+          continue;
+        float x[V];
+        load<V>(x, pointer<const X>(p.x.data) + pixel_offset(p.x, n, Index(sy), Index(sx)) + channel_offset<V, Index>(p.x, channel));
+#pragma unroll
+        for (int i = 0; i < V; i++)
+          part[kx][i].a = fused_multiply_add(dy[i], x[i], part[kx][i].a);
+      }
+    }
+  float *to = pointer<float>(p.partial) + (int64_t(blockIdx.x) * Kernel * Kernel + ky * Kernel) * C;
+#pragma unroll
+  for (int kx = 0; kx < Kernel; kx++) {
+    merge_rows<Lanes>(part[kx], shared);
+    if (threadIdx.x < Lanes && channel < C)
+#pragma unroll
+      for (int i = 0; i < V; i++)
+        to[kx * C + channel + i] = part[kx][i].a;
+  }
+}
+
+} // namespace reprise

@@ -1,0 +1,125 @@
+// Batch statistics in training, their running averages, and the two sums of
+// the gradient of batch normalisation.
+#pragma once
+#include "normalize.cuh"
+#include "reduce.cuh"
+
+namespace reprise {
+
+// Pass 1: each thread takes four rows at a time, forms their exact mean and
+// squares, and merges those, so that a division is paid once for four rows.
+template <class Index, int Rank, int C, int V, int ChannelLanes, class X>
+__device__ __forceinline__ void batch_statistics_partial(const reprise_channel_arguments &p) {
+  __shared__ moments shared[reduce_threads * V];
+  constexpr int step = reduce_threads / ChannelLanes;
+  const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
+  const int channel = (blockIdx.y * ChannelLanes + threadIdx.x % ChannelLanes) * V;
+  const Index begin = Index(blockIdx.x) * Index(p.span), end = smaller(begin + Index(p.span), rows);
+  moments part[V] = {};
+  if (channel < C)
+    for (Index row = begin + threadIdx.x / ChannelLanes; row < end; row += 4 * step) {
+      float x[4][V];
+      int count = 0;
+#pragma unroll
+      for (int r = 0; r < 4; r++)
+        if (row + r * step < end) {
+          load<V>(x[r], pointer<const X>(p.x.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride));
+          count++;
+        }
+      const float weight = divide(0x1p+0f, float(count));
+#pragma unroll
+      for (int i = 0; i < V; i++) {
+        moments four = {float(count), 0x0p+0f, 0x0p+0f};
+#pragma unroll
+        for (int r = 0; r < 4; r++)
+          four.mean += r < count ? x[r][i] : 0x0p+0f;
+        four.mean *= weight;
+#pragma unroll
+        for (int r = 0; r < 4; r++) {
+          const float d = r < count ? x[r][i] - four.mean : 0x0p+0f;
+          four.squares = fused_multiply_add(d, d, four.squares);
+        }
+        part[i].merge(four);
+      }
+    }
+  merge_rows<ChannelLanes>(part, shared);
+  if (threadIdx.x < ChannelLanes && channel < C)
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      pointer<moments>(p.partial)[int64_t(blockIdx.x) * C + channel + i] = part[i];
+  // The counter moves here and is read in pass 2: no block of one launch reads
+  // what another block of the same launch writes.
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
+    *pointer<int64_t>(p.batches) += 1;
+}
+
+// Pass 2: mean and 1/sqrt(variance + epsilon), and the running statistics,
+// which take the unbiased variance.
+template <int C, uint32_t Epsilon, uint32_t Momentum, bool Cumulative>
+__device__ __forceinline__ void batch_statistics_finish(const reprise_channel_arguments &p) {
+  moments total[1];
+  int channel;
+  if (!finish<C>(total, p.partial, p.rows, channel))
+    return;
+  const float mean = total[0].mean, count = total[0].count;
+  pointer<float>(p.mean)[channel] = mean;
+  pointer<float>(p.rstd)[channel] = divide(0x1p+0f, square_root(divide(total[0].squares, count) + float_from_bits(Epsilon)));
+  const float unbiased = divide(total[0].squares, count > 0x1p+0f ? count - 0x1p+0f : 0x1p+0f);
+  const float weight = Cumulative ? divide(0x1p+0f, float(*pointer<const int64_t>(p.batches))) : float_from_bits(Momentum);
+  float *running_mean = pointer<float>(p.running_mean) + channel;
+  float *running_variance = pointer<float>(p.running_variance) + channel;
+  *running_mean = (0x1p+0f - weight) * *running_mean + weight * mean;
+  *running_variance = (0x1p+0f - weight) * *running_variance + weight * unbiased;
+}
+
+// What evaluation normalises with. One thread a channel.
+template <int C, uint32_t Epsilon>
+__device__ __forceinline__ void running_statistics(const reprise_channel_arguments &p) {
+  const int channel = blockIdx.x * blockDim.x + threadIdx.x;
+  if (channel >= C)
+    return;
+  pointer<float>(p.mean)[channel] = pointer<const float>(p.running_mean)[channel];
+  pointer<float>(p.rstd)[channel] = divide(0x1p+0f, square_root(pointer<const float>(p.running_variance)[channel] + float_from_bits(Epsilon)));
+}
+
+// Pass 1 of sum g and sum g * xhat.
+template <int A, uint32_t Slope, class Index, int Rank, int C, int V, int ChannelLanes, class DY, class X>
+__device__ __forceinline__ void normalize_reduce_partial(const reprise_channel_arguments &p) {
+  __shared__ two_sums shared[reduce_threads * V];
+  const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
+  const int channel = (blockIdx.y * ChannelLanes + threadIdx.x % ChannelLanes) * V;
+  const Index begin = Index(blockIdx.x) * Index(p.span), end = smaller(begin + Index(p.span), rows);
+  two_sums part[V] = {};
+  if (channel < C) {
+    const coefficients<V> k(p, channel);
+    for (Index row = begin + threadIdx.x / ChannelLanes; row < end; row += reduce_threads / ChannelLanes) {
+      float x[V], dy[V];
+      load<V>(x, pointer<const X>(p.x.data) + row_offset<Index, Rank>(row, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride));
+      load<V>(dy, pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(row, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride));
+#pragma unroll
+      for (int i = 0; i < V; i++) {
+        const float xhat = k.hat(x[i], i);
+        const float g = dy[i] * activate_derivative<A, Slope>(k.apply(xhat, i));
+        part[i].a += g;
+        part[i].b = fused_multiply_add(g, xhat, part[i].b);
+      }
+    }
+  }
+  merge_rows<ChannelLanes>(part, shared);
+  if (threadIdx.x < ChannelLanes && channel < C)
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      pointer<two_sums>(p.partial)[int64_t(blockIdx.x) * C + channel + i] = part[i];
+}
+
+template <int C>
+__device__ __forceinline__ void normalize_reduce_finish(const reprise_channel_arguments &p) {
+  two_sums total[1];
+  int channel;
+  if (finish<C>(total, p.partial, p.rows, channel)) {
+    pointer<float>(p.dshift)[channel] = total[0].a;
+    pointer<float>(p.dscale)[channel] = total[0].b;
+  }
+}
+
+} // namespace reprise

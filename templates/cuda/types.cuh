@@ -1,0 +1,91 @@
+// Storage types, their conversions, and loads and stores of several elements
+// at once. All arithmetic is in FP32; only memory holds 16-bit numbers.
+#pragma once
+#include "mma.cuh"
+
+namespace reprise {
+
+struct fp16 {
+  unsigned short bits;
+};
+struct bf16 {
+  unsigned short bits;
+};
+
+__device__ __forceinline__ float to_float(float x) { return x; }
+__device__ __forceinline__ float to_float(fp16 x) { return half_to_float(x.bits); }
+__device__ __forceinline__ float to_float(bf16 x) { return float_from_bits(uint32_t(x.bits) << 16); }
+
+template <class T>
+struct storage;
+template <>
+struct storage<float> {
+  static __device__ __forceinline__ float round(float x) { return x; }
+};
+template <>
+struct storage<fp16> {
+  static __device__ __forceinline__ fp16 round(float x) { return {float_to_half(x)}; }
+};
+template <>
+struct storage<bf16> {
+  static __device__ __forceinline__ bf16 round(float x) { return {float_to_bfloat(x)}; }
+};
+
+// V neighbours in memory, moved by as few instructions as their alignment allows.
+template <class T, int V>
+struct alignas(sizeof(T) * V < 16 ? sizeof(T) * V : 16) group {
+  T element[V];
+};
+
+template <int V, class T>
+__device__ __forceinline__ void load(float (&out)[V], const T *from) {
+  const group<T, V> g = *reinterpret_cast<const group<T, V> *>(from);
+#pragma unroll
+  for (int i = 0; i < V; i++)
+    out[i] = to_float(g.element[i]);
+}
+
+template <int V, class T>
+__device__ __forceinline__ void store(T *to, const float (&in)[V]) {
+  group<T, V> g;
+#pragma unroll
+  for (int i = 0; i < V; i++)
+    g.element[i] = storage<T>::round(in[i]);
+  *reinterpret_cast<group<T, V> *>(to) = g;
+}
+
+template <class T>
+__device__ __forceinline__ T *pointer(uint64_t address) { return reinterpret_cast<T *>(address); }
+
+template <class I>
+__host__ __device__ constexpr I ceiling(I a, I b) { return (a + b - 1) / b; }
+template <class I>
+__host__ __device__ constexpr I smaller(I a, I b) { return a < b ? a : b; }
+
+// Element offset of a row of a flattened tensor. Rank 1: the generator has
+// merged the three outer dimensions, which saves two divisions.
+template <class Index, int Rank>
+__device__ __forceinline__ Index row_offset(Index row, const int64_t *extent, const int64_t *stride) {
+  if constexpr (Rank == 1) {
+    return row * Index(stride[2]);
+  } else {
+    const Index e2 = Index(extent[2]), e1 = Index(extent[1]);
+    const Index i2 = row % e2, rest = row / e2;
+    return (rest / e1) * Index(stride[0]) + (rest % e1) * Index(stride[1]) + i2 * Index(stride[2]);
+  }
+}
+
+// V inner neighbours of a flattened tensor. V = 1 also serves a tensor whose
+// inner dimension is not contiguous.
+template <int V, class Index>
+__device__ __forceinline__ Index inner_offset(Index inner, const int64_t *stride) {
+  return V > 1 ? inner : inner * Index(stride[3]);
+}
+
+// Where a pixel of a map lies.
+template <class Index>
+__device__ __forceinline__ Index pixel_offset(const reprise_map &m, Index n, Index y, Index x) {
+  return n * Index(m.image) + y * Index(m.row) + x * Index(m.column);
+}
+
+} // namespace reprise
