@@ -168,12 +168,38 @@ func TestAReplacedTermMayLeaveTheAngleAbsent(t *testing.T) {
 	require.NotNil(t, result.Cotangents.OneToMany.Angle)
 }
 
+// A term that takes no part at all, positives or not.
+func TestTermsThatTakeNoPart(t *testing.T) {
+	outputs, targets := randomOutputs[float64](6, small), randomTargets(6, small, 4)
+	none := func([]yolo26.OrientedRow) (float64, [][5]float64) { return 0, nil }
+	o := newObjective(t)
+	o.Rotated, o.Angle = none, none
+	result, err := Loss(o, outputs, small, targets, 0.5)
+	require.NoError(t, err)
+	require.Nil(t, result.Cotangents.OneToMany.Angle, "the L1 term does not read the angle")
+	require.NotZero(t, result.Cotangents.OneToMany.Box[4*result.OneToMany.Assigned[0][0][0]])
+
+	// A replaced L1 term may read it, and says so by its derivative.
+	o.RotatedL1 = yolo26.AngleTerm
+	result, err = Loss(o, outputs, small, targets, 0.5)
+	require.NoError(t, err)
+	require.NotZero(t, result.Cotangents.OneToMany.Angle[result.OneToMany.Assigned[0][0][0]])
+}
+
 func TestABrokenReplacementIsAnError(t *testing.T) {
 	outputs, targets := randomOutputs[float64](6, small), randomTargets(6, small, 4)
 	o := newObjective(t)
 	o.Angle = func([]yolo26.OrientedRow) (float64, [][5]float64) { return 0, make([][5]float64, 1) }
 	_, err := Loss(o, outputs, small, targets, 0.5)
 	require.ErrorContains(t, err, "one-to-many branch: angle term returned 1 derivatives for")
+
+	calls := 0
+	o.Angle = func(rows []yolo26.OrientedRow) (float64, [][5]float64) {
+		calls++
+		return 0, make([][5]float64, len(rows)+calls-1)
+	}
+	_, err = Loss(o, outputs, small, targets, 0.5)
+	require.ErrorContains(t, err, "one-to-one branch: angle term returned")
 
 	o.Angle = nil
 	_, err = Loss(o, outputs, small, targets, 0.5)

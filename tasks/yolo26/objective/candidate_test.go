@@ -42,6 +42,7 @@ func TestSurrogateLeavesExactlyEightAlone(t *testing.T) {
 	box := geometry.Box{X1: 1, Y1: 1, X2: 9, Y2: 8.5}
 	require.Equal(t, geometry.Box{X1: 1, Y1: -3.25, X2: 9, Y2: 12.75}, OneToManyAssigner().surrogate(box))
 	require.Equal(t, rbox(1, 1, 16, 8, 0.3), OneToManyAssigner().rotatedSurrogate(rbox(1, 1, 7.9, 8, 0.3)))
+	require.Equal(t, rbox(1, 1, 16, 8, 0.3+math.Pi/2), OneToManyAssigner().rotatedSurrogate(rbox(1, 1, 8, 7.9, 0.3)))
 }
 
 func TestCandidatesAreClosedOnAllSides(t *testing.T) {
@@ -78,4 +79,30 @@ func TestEveryAxisAlignedBoxOnTheCanvasHasACandidate(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The search window must not lose an anchor that the closed test takes at a
+// corner, where rounding decides either way.
+func TestOrientedCandidatesEqualTheFullScan(t *testing.T) {
+	grid := canvas(t, 64, 64)
+	inside, outside := 0, 0
+	for degree := range 720 {
+		angle := float64(degree) * math.Pi / 360
+		sin, cos := math.Sincos(angle)
+		const corner = 27
+		box := rbox(grid.X[corner]-12*cos+5*sin, grid.Y[corner]-12*sin-5*cos, 24, 10, angle).Canonical()
+		want := []int{}
+		for anchor := range grid.Anchors() {
+			if box.Contains(grid.X[anchor], grid.Y[anchor]) {
+				want = append(want, anchor)
+			}
+		}
+		if box.Contains(grid.X[corner], grid.Y[corner]) {
+			inside++
+		} else {
+			outside++
+		}
+		require.Equal(t, want, candidatesOf(t, grid, geometry.Box{}, &box), box)
+	}
+	require.True(t, inside > 100 && outside > 100, "%d inside, %d outside", inside, outside)
 }

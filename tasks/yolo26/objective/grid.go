@@ -68,8 +68,8 @@ func NewGrid(levels ...Level) *Grid {
 func (g *Grid) Anchors() int { return len(g.X) }
 
 // near visits, in ascending order, every anchor whose centre lies in window and
-// possibly some of the next cells around it, so the visitor decides exactly.
-// The cost is that of the cells visited, not of the grid.
+// possibly one that rounding puts there, so the visitor decides exactly. The
+// cost is that of the cells visited, not of the grid.
 func (g *Grid) near(window geometry.Box, visit func(anchor int)) {
 	base := 0
 	for _, level := range g.Levels {
@@ -86,12 +86,12 @@ func (g *Grid) near(window geometry.Box, visit func(anchor int)) {
 }
 
 // cells returns the half-open range of the count cells along one axis whose
-// centres may lie in [low, high]. It is one cell wider at both ends than the
-// quotients say, because those are rounded.
+// centres lie in [low, high]. The quotients are rounded, but a centre divides
+// exactly and rounding keeps the order, so no such cell is left out.
 func cells(low, high, stride float64, count int) (first, end int) {
 	// Bounding happens before the conversion: an integer cannot hold every float.
 	bound := func(value float64) int {
 		return int(math.Min(math.Max(value, 0), float64(count)))
 	}
-	return bound(math.Ceil(low/stride-0.5) - 1), bound(math.Floor(high/stride-0.5) + 2)
+	return bound(math.Ceil(low/stride - 0.5)), bound(math.Floor(high/stride-0.5) + 1)
 }
