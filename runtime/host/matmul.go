@@ -1,0 +1,154 @@
+package host
+
+import (
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/reprise-ml/reprise/gen/ir"
+	"github.com/reprise-ml/reprise/runtime/device"
+)
+
+// matrix is a two-dimensional view.
+type matrix[E device.Float] struct {
+	data                    []E
+	rows, columns           int
+	rowStride, columnStride int
+}
+
+func (m matrix[E]) transposed() matrix[E] {
+	return matrix[E]{m.data, m.columns, m.rows, m.columnStride, m.rowStride}
+}
+
+// block is the part of m from row i and column j.
+func (m matrix[E]) block(i, j, rows, columns int) matrix[E] {
+	return matrix[E]{m.data[i*m.rowStride+j*m.columnStride:], rows, columns, m.rowStride, m.columnStride}
+}
+
+// matMul prepares Y (+)= Alpha * op(A) op(B) (+ Bias) for every combination of
+// the leading dimensions. A task is a block of one product.
+func (b *binder[T]) matMul(k *ir.MatMul) launch {
+	y := b.tensor("y", k.Y)
+	rank := len(y.shape)
+	a, right := b.tensor("a", k.A), b.tensor("b", k.B)
+	if !b.check(rank >= 2 && len(a.shape) == rank && len(right.shape) == rank, "a has %d, b %d and y %d dimensions; all need the same number, at least 2", len(a.shape), len(right.shape), rank) {
+		return nil
+	}
+	rows, columns := y.shape[rank-2], y.shape[rank-1]
+	inner := a.shape[rank-1]
+	if k.TransposeA {
+		inner = a.shape[rank-2]
+	}
+	lead := y.shape[:rank-2]
+	a = b.float("a", k.A, matrixShape(lead, rows, inner, k.TransposeA)...)
+	right = b.float("b", k.B, matrixShape(lead, inner, columns, k.TransposeB)...)
+	bias := b.optional("bias", k.Bias, columns)
+	if b.err != nil {
+		return nil
+	}
+	p := &products[T]{a: a, b: right, y: y, transA: k.TransposeA, transB: k.TransposeB, alpha: T(k.Alpha), accumulate: k.Accumulate, bias: bias, inner: inner}
+	p.scratch = b.work.floats.take(b.work.workers * p.scratchSize())
+	batch := 1
+	for _, d := range lead {
+		batch *= d
+	}
+	across := ceilDivide(columns, gemmBlock)
+	down := ceilDivide(rows, gemmBlock)
+	return launch{{tasks: batch * down * across, run: func(task, worker int) {
+		p.block(task/(down*across), task/across%down*gemmBlock, task%across*gemmBlock, worker)
+	}}}
+}
+
+func matrixShape(lead []int, rows, columns int, transposed bool) []int {
+	if transposed {
+		rows, columns = columns, rows
+	}
+	return append(append([]int(nil), lead...), rows, columns)
+}
+
+// products is a batch of matrix products.
+type products[T device.Float] struct {
+	a, b, y        view[T]
+	bias           view[T]
+	transA, transB bool
+	alpha          T
+	accumulate     bool
+	inner          int
+	scratch        []T // by worker: a block of A, of B and of Y
+}
+
+func (p *products[T]) scratchSize() int { return gemmBlock * (2*p.inner + gemmBlock) }
+
+// at is matrix number i of a batch.
+func at[E device.Float](v view[E], i int, transposed bool) matrix[E] {
+	rank := len(v.shape)
+	offset := 0
+	for d := rank - 3; d >= 0; d-- {
+		offset += i % v.shape[d] * v.strides[d]
+		i /= v.shape[d]
+	}
+	m := matrix[E]{v.data[offset:], v.shape[rank-2], v.shape[rank-1], v.strides[rank-2], v.strides[rank-1]}
+	if transposed {
+		return m.transposed()
+	}
+	return m
+}
+
+// block computes one block of one product.
+func (p *products[T]) block(batch, i, j, worker int) {
+	a, b, y := at(p.a, batch, p.transA), at(p.b, batch, p.transB), at(p.y, batch, false)
+	y = y.block(i, j, min(gemmBlock, y.rows-i), min(gemmBlock, y.columns-j))
+	a = a.block(i, 0, y.rows, p.inner)
+	b = b.block(0, j, p.inner, y.columns)
+	p.begin(y, j)
+	if y.columnStride != 1 && y.rowStride == 1 {
+		// The transposed product has adjacent columns.
+		a, b, y = b.transposed(), a.transposed(), y.transposed()
+	}
+	scratch := p.scratch[worker*p.scratchSize():]
+	dataA, transA, lda := operandOf(a, scratch)
+	dataB, transB, ldb := operandOf(b, scratch[gemmBlock*p.inner:])
+	ldy, direct := leading(y.rowStride, y.rows, y.columns)
+	if direct && (y.columnStride == 1 || y.columns == 1) {
+		gemm(transA, transB, y.rows, y.columns, p.inner, p.alpha, dataA, lda, dataB, ldb, 1, y.data, ldy)
+		return
+	}
+	tile := scratch[2*gemmBlock*p.inner:]
+	gemm(transA, transB, y.rows, y.columns, p.inner, p.alpha, dataA, lda, dataB, ldb, 0, tile, y.columns)
+	for r := range y.rows {
+		for c := range y.columns {
+			y.data[r*y.rowStride+c*y.columnStride] += tile[r*y.columns+c]
+		}
+	}
+}
+
+// begin sets a block of Y, whose first column is j, to what the product is
+// added to.
+func (p *products[T]) begin(y matrix[T], j int) {
+	for r := range y.rows {
+		for c := range y.columns {
+			out := &y.data[r*y.rowStride+c*y.columnStride]
+			if !p.accumulate {
+				*out = 0
+			}
+			if p.bias.data != nil {
+				*out += p.bias.data[(j+c)*p.bias.strides[0]]
+			}
+		}
+	}
+}
+
+// operandOf describes a matrix to gemm, as a copy in scratch when neither its
+// rows nor its columns are adjacent elements.
+func operandOf[E device.Float](m matrix[E], scratch []E) (data []E, trans blas.Transpose, ld int) {
+	if ld, ok := leading(m.rowStride, m.rows, m.columns); ok && (m.columnStride == 1 || m.columns == 1) {
+		return m.data, blas.NoTrans, ld
+	}
+	if ld, ok := leading(m.columnStride, m.columns, m.rows); ok && (m.rowStride == 1 || m.rows == 1) {
+		return m.data, blas.Trans, ld
+	}
+	for r := range m.rows {
+		for c := range m.columns {
+			scratch[r*m.columns+c] = m.data[r*m.rowStride+c*m.columnStride]
+		}
+	}
+	return scratch, blas.NoTrans, m.columns
+}
