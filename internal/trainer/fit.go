@@ -1,0 +1,205 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reprise-ml/reprise/internal/data"
+	"github.com/reprise-ml/reprise/internal/optim"
+	"github.com/reprise-ml/reprise/runtime/device"
+	"github.com/reprise-ml/reprise/runtime/replay"
+)
+
+// Fit is one training run.
+type Fit[T device.Float] struct {
+	task    Task[T]
+	data    Data
+	options Options
+
+	replay *replay.Fit
+	stages []*replay.Stage
+	memory *memory[T]
+
+	update     optim.Update[T]
+	accumulate *optim.Accumulator
+	at         data.Position // the next batch
+	alpha      float64
+	skipped    int // steps without backward pass, in a row
+
+	outputs Outputs[T]       // copies of outputs that cannot be addressed
+	shapes  map[string][]int // of the latest outputs, by name
+	log     *lossLog
+}
+
+// New prepares a fit on a device; the device stays the caller's. With
+// Options.Resume the state is that of the checkpoint before anything runs.
+func New[T device.Float](dev device.Device, task Task[T], d Data, options Options) (*Fit[T], error) {
+	if err := options.validate(); err != nil {
+		return nil, err
+	}
+	f := &Fit[T]{task: task, data: d, options: options, outputs: Outputs[T]{}, shapes: map[string][]int{}}
+	if err := f.open(dev); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func (f *Fit[T]) open(dev device.Device) error {
+	var err error
+	f.replay, err = replay.NewFit(dev, replay.Settings{
+		Precision:  precisionOf[T](),
+		Strict:     f.options.Strict,
+		Accumulate: f.options.Accumulate,
+		Batch:      f.options.BatchSize,
+		Seed:       f.options.TrainerSeed,
+		Warn:       f.warn,
+	})
+	if err != nil {
+		return err
+	}
+	for _, plan := range f.task.Plans {
+		s, err := f.replay.AddStage(plan, replay.StageOptions{Capture: f.options.CaptureNetwork, Option: "capture_network"})
+		if err != nil {
+			return err
+		}
+		f.stages = append(f.stages, s)
+	}
+	if f.memory, err = newMemory[T](f.stages); err != nil {
+		return err
+	}
+	if err := f.openUpdate(); err != nil {
+		return err
+	}
+	if f.options.Resume != "" {
+		if err := f.resume(f.options.Resume); err != nil {
+			return err
+		}
+	}
+	f.log, err = openLossLog(f.options.Dir, f.done())
+	return err
+}
+
+// done is the number of micro-batches that the fit has behind it.
+func (f *Fit[T]) done() int { return f.at.Epoch*f.data.Train.Batches() + f.at.Batch }
+
+func (f *Fit[T]) openUpdate() error {
+	rate := f.options.Rate
+	rate.MaxEpochs, rate.BatchesPerEpoch, rate.Accumulate = f.options.MaxEpochs, f.data.Train.Batches(), f.options.Accumulate
+	var err error
+	f.update.Clip = f.options.Clip
+	if f.update.Rate, err = optim.NewLearningRate(rate); err != nil {
+		return err
+	}
+	if f.update.Optimizer, err = optim.NewMuSGD[T](f.options.Optimizer); err != nil {
+		return err
+	}
+	if err := f.memory.pull(); err != nil {
+		return err
+	}
+	if f.update.EMA, err = optim.NewEMA(f.options.Average, f.memory.live()); err != nil {
+		return err
+	}
+	f.accumulate, err = optim.NewAccumulator(f.options.Accumulate, 0)
+	return err
+}
+
+func precisionOf[T device.Float]() device.Precision {
+	if _, double := any(T(0)).(float64); double {
+		return device.Float64
+	}
+	return device.FP32
+}
+
+func (f *Fit[T]) warn(warning string) {
+	if f.options.Log != nil {
+		fmt.Fprintln(f.options.Log, "warning:", warning)
+	}
+}
+
+// Run trains from where the fit stands to the last epoch. When the context
+// ends, or StopAfter is reached, it saves a checkpoint first; a cancelled
+// context is returned as its error.
+func (f *Fit[T]) Run(ctx context.Context) error {
+	if f.options.Progress != nil {
+		defer f.options.Progress.Finish()
+	}
+	if f.at.Batch > 0 {
+		f.alpha = f.options.BranchWeight.At(f.at.Epoch, f.options.MaxEpochs)
+	}
+	for batch, err := range f.data.Train.Stream(ctx, f.at, f.options.MaxEpochs) {
+		if err != nil {
+			return f.stop(ctx, err)
+		}
+		if batch.Position.Batch == 0 {
+			f.alpha = f.options.BranchWeight.At(batch.Epoch, f.options.MaxEpochs)
+		}
+		if err := f.step(batch); err != nil {
+			return fmt.Errorf("epoch %d, batch %d: %w", batch.Epoch, batch.Position.Batch, err)
+		}
+		f.at = data.Position{Epoch: batch.Epoch, Batch: batch.Position.Batch + 1}
+		if f.at.Batch == f.data.Train.Batches() {
+			f.at = data.Position{Epoch: batch.Epoch + 1}
+			if err := f.endEpoch(ctx, batch.Epoch); err != nil {
+				return f.stop(ctx, err)
+			}
+		}
+		if f.options.StopAfter > 0 && f.update.Steps >= f.options.StopAfter {
+			return f.Save()
+		}
+		if ctx.Err() != nil {
+			return f.stop(ctx, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// stop ends a fit early. After a cancellation the state is complete and is
+// saved; after another error it may not be, and the last checkpoint stays.
+func (f *Fit[T]) stop(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return errors.Join(err, f.Save())
+}
+
+// endEpoch validates and saves.
+func (f *Fit[T]) endEpoch(ctx context.Context, epoch int) error {
+	var figures []Term
+	if f.data.Validation != nil {
+		var err error
+		if figures, err = f.Validate(ctx); err != nil {
+			return fmt.Errorf("validation after epoch %d: %w", epoch, err)
+		}
+	}
+	if f.options.Progress != nil {
+		f.options.Progress.Epoch(epoch, figures)
+	}
+	return f.Save()
+}
+
+// Close releases everything of the fit on the device.
+func (f *Fit[T]) Close() error {
+	var errs []error
+	if f.log != nil {
+		errs = append(errs, f.log.close())
+		f.log = nil
+	}
+	if f.replay != nil {
+		errs = append(errs, f.replay.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Stages gives the stages of the network, for observers and guards.
+func (f *Fit[T]) Stages() []*replay.Stage { return f.stages }
+
+// Report tells what was recorded, replayed and native, and why.
+func (f *Fit[T]) Report() replay.Report { return f.replay.Report() }
+
+// Losses are the totals of all micro-batches so far, also of those before a
+// resume.
+func (f *Fit[T]) Losses() []float64 { return f.log.totals }
+
+// Steps is the number of optimizer steps so far.
+func (f *Fit[T]) Steps() int { return f.update.Steps }

@@ -1,0 +1,73 @@
+package trainer
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/reprise-ml/reprise/internal/data"
+	"github.com/reprise-ml/reprise/internal/optim"
+)
+
+// Options are the settings of a fit. Names in messages are the dotted keys
+// under which users know them.
+type Options struct {
+	CaptureNetwork bool // model.capture_network
+	Strict         bool // trainer.strict
+
+	MaxEpochs  int // trainer.max_epochs
+	BatchSize  int // data.batch_size, a full batch
+	Accumulate int // trainer.accumulate, micro-batches of one optimizer step
+
+	Rate         optim.LearningRateOptions // BatchesPerEpoch, MaxEpochs and Accumulate are filled in
+	Optimizer    optim.MuSGDOptions
+	Average      optim.EMAOptions
+	Clip         float64 // trainer.gradient_clip, 0 for none
+	BranchWeight optim.BranchWeight
+
+	TrainerSeed uint64 // trainer.seed
+	DataSeed    uint64 // data.seed
+
+	// Configuration holds the settings that determine the fit, by dotted key,
+	// for checkpoints; a resumed fit must have the same.
+	Configuration map[string]string
+
+	Dir    string // run.dir; empty keeps nothing on disk
+	Resume string // run.resume, a checkpoint file; empty starts anew
+
+	// StopAfter ends the fit, with a checkpoint, after that many optimizer
+	// steps in all; 0 runs to the last epoch.
+	StopAfter int
+
+	Progress Progress  // nil for none
+	Log      io.Writer // warnings and one line per epoch; nil for none
+}
+
+// Progress is shown while a fit runs.
+type Progress interface {
+	// Step tells of a finished micro-batch: images in it, the total loss and
+	// the terms.
+	Step(images int, loss float64, terms []Term)
+	// Epoch tells of a finished epoch and its validation figures.
+	Epoch(epoch int, validation []Term)
+	Finish()
+}
+
+// Data are the loaders of a fit. Validation may be nil.
+type Data struct {
+	Train      *data.Loader
+	Validation *data.Loader
+}
+
+func (o Options) validate() error {
+	switch {
+	case o.MaxEpochs < 1:
+		return fmt.Errorf("trainer.max_epochs is %d; use 1 or more", o.MaxEpochs)
+	case o.BatchSize < 1:
+		return fmt.Errorf("data.batch_size is %d; use 1 or more", o.BatchSize)
+	case o.Accumulate < 1:
+		return fmt.Errorf("trainer.accumulate is %d; use 1 or more", o.Accumulate)
+	case !(o.Clip >= 0):
+		return fmt.Errorf("trainer.gradient_clip is %g; use 0 for none or a positive limit", o.Clip)
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package trainer
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/reprise-ml/reprise/internal/checkpoint"
+	"github.com/reprise-ml/reprise/internal/data"
+	"github.com/reprise-ml/reprise/internal/optim"
+)
+
+// CheckpointName is the file of the latest checkpoint in a run folder.
+const CheckpointName = "last.safetensors"
+
+// State is the whole fit between two steps, as checkpoints hold it.
+func (f *Fit[T]) State() (*checkpoint.State, error) {
+	entries, err := f.memory.entries()
+	if err != nil {
+		return nil, err
+	}
+	shadow, counters := f.update.EMA.State()
+	s := &checkpoint.State{
+		Meta: checkpoint.Meta{
+			Task: f.task.Name, Scale: f.task.Scale, Classes: f.task.Classes,
+			Epoch: f.at.Epoch, Batch: f.at.Batch, Step: f.update.Steps, Pending: f.accumulate.Pending(),
+			Schedule:      checkpoint.Schedule{Step: f.update.Steps, Alpha: f.alpha},
+			EMA:           &counters,
+			Seeds:         checkpoint.Seeds{Trainer: f.options.TrainerSeed, Data: f.options.DataSeed},
+			Configuration: f.options.Configuration,
+		},
+		Model:    checkpoint.Entries(entries),
+		EMA:      checkpoint.Floats(shadow),
+		Momentum: checkpoint.Floats(f.update.Optimizer.State()),
+	}
+	if f.update.Steps > 0 {
+		s.Meta.Schedule.Rate = f.update.Rate.Rate(f.update.Steps - 1)
+	}
+	if f.accumulate.Pending() > 0 {
+		open, err := f.memory.optimized()
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range open {
+			if p.Gradient != nil {
+				s.Gradient = append(s.Gradient, checkpoint.Float(p.Name, p.Shape, p.Gradient))
+			}
+		}
+	}
+	return s, nil
+}
+
+// Save writes the latest checkpoint of the run folder, complete or not at all.
+func (f *Fit[T]) Save() error {
+	if f.options.Dir == "" {
+		return nil
+	}
+	s, err := f.State()
+	if err != nil {
+		return err
+	}
+	if err := f.log.flush(); err != nil {
+		return err
+	}
+	return checkpoint.Save(filepath.Join(f.options.Dir, CheckpointName), s)
+}
+
+// Hashes identify the fit so far.
+func (f *Fit[T]) Hashes() (checkpoint.Hashes, error) {
+	s, err := f.State()
+	if err != nil {
+		return checkpoint.Hashes{}, err
+	}
+	return checkpoint.Hash(s, f.Losses()), nil
+}
+
+// resume restores a checkpoint, completely and before anything is recorded.
+func (f *Fit[T]) resume(path string) error {
+	s, err := checkpoint.Load(path)
+	if err != nil {
+		return err
+	}
+	if err := f.checkMeta(path, s.Meta); err != nil {
+		return err
+	}
+	entries, err := f.memory.entries()
+	if err != nil {
+		return err
+	}
+	if err := checkpoint.Restore(entries, s.Model); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := f.memory.store(entries); err != nil {
+		return err
+	}
+	momentum, errMomentum := checkpoint.FloatTensors[T](s.Momentum)
+	shadow, errShadow := checkpoint.FloatTensors[T](s.EMA)
+	gradients, errGradient := checkpoint.FloatTensors[T](s.Gradient)
+	if err := errors.Join(errMomentum, errShadow, errGradient); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := f.update.Optimizer.Restore(momentum); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := f.update.EMA.Restore(shadow, *s.Meta.EMA); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	f.at = data.Position{Epoch: s.Meta.Epoch, Batch: s.Meta.Batch}
+	f.alpha, f.update.Steps = s.Meta.Schedule.Alpha, s.Meta.Step
+	if f.accumulate, err = optim.NewAccumulator(f.options.Accumulate, s.Meta.Pending); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return f.restoreGradients(gradients)
+}
+
+// restoreGradients puts the gradients of an open accumulation window back.
+func (f *Fit[T]) restoreGradients(gradients []optim.Tensor[T]) error {
+	for _, g := range gradients {
+		found := false
+		for i, p := range f.memory.parameters {
+			if p.name == g.Name {
+				found = true
+				if err := f.memory.owner[i].RestoreGradient(f.memory.index[i], source(g.Value, p.shape)); err != nil {
+					return err
+				}
+			}
+		}
+		if !found {
+			return fmt.Errorf("the checkpoint has a gradient of %s, which the network has not", g.Name)
+		}
+	}
+	return nil
+}
+
+// checkMeta refuses a checkpoint of another fit, naming what differs.
+func (f *Fit[T]) checkMeta(path string, m checkpoint.Meta) error {
+	if m.Task != f.task.Name || m.Scale != f.task.Scale || m.Classes != f.task.Classes {
+		return fmt.Errorf("%s is of task %s, scale %s, %d classes, this fit of task %s, scale %s, %d classes; resume with the settings of the checkpoint",
+			path, m.Task, m.Scale, m.Classes, f.task.Name, f.task.Scale, f.task.Classes)
+	}
+	if m.EMA == nil {
+		return fmt.Errorf("%s holds no moving average; it is no checkpoint of a fit", path)
+	}
+	keys := map[string]bool{}
+	for k := range m.Configuration {
+		keys[k] = true
+	}
+	for k := range f.options.Configuration {
+		keys[k] = true
+	}
+	var different []string
+	for k := range keys {
+		if m.Configuration[k] != f.options.Configuration[k] {
+			different = append(different, fmt.Sprintf("%s (checkpoint %q, now %q)", k, m.Configuration[k], f.options.Configuration[k]))
+		}
+	}
+	if len(different) > 0 {
+		sort.Strings(different)
+		return fmt.Errorf("%s was made with other settings: %s; resume with the settings of the checkpoint", path, strings.Join(different, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package trainer
+
+import (
+	"github.com/reprise-ml/reprise/gen/ir"
+	"github.com/reprise-ml/reprise/internal/data"
+	"github.com/reprise-ml/reprise/runtime/device"
+)
+
+// Task is what a fit needs to know of a task: its network and what is native.
+type Task[T device.Float] struct {
+	Name    string // such as obb
+	Scale   string // letter of the compound scale
+	Classes int
+
+	// Plans are the stages of the network, in the order in which they run.
+	Plans []*ir.Stage
+
+	Objective Objective[T]
+
+	// Metric makes a new accumulator of validation figures for one epoch.
+	Metric func() Metric[T]
+}
+
+// Outputs are the network's outputs by name, flat and row-major. Outputs that
+// exist in training only are missing in evaluation.
+type Outputs[T device.Float] map[string][]T
+
+// Objective is the native part of a step: assignment and losses.
+type Objective[T device.Float] interface {
+	// Loss evaluates a batch. alpha is the weight of the one-to-many branch.
+	Loss(outputs Outputs[T], batch *data.Batch, alpha float64) (Loss[T], error)
+
+	// Replaced names the part of the objective that is not the task's own, if
+	// any; a recorded network then stays unused (guard G7).
+	Replaced() (name string, replaced bool)
+}
+
+// Loss is what an objective says of one batch.
+type Loss[T device.Float] struct {
+	Total float64
+	Terms []Term // for logs, in a fixed order
+
+	// Cotangents are the derivatives of Total by the outputs, by name. One
+	// that is missing is absent: the output took no part.
+	Cotangents map[string][]T
+}
+
+// Term is one named number of a log.
+type Term struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+// Metric collects validation figures over an epoch.
+type Metric[T device.Float] interface {
+	Add(outputs Outputs[T], batch *data.Batch) error
+	Result() ([]Term, error)
+}
