@@ -62,3 +62,14 @@ func unknown(what, name string, known []string) error {
 	}
 	return fmt.Errorf("unknown %s %q; did you mean %s? there are %s", what, name, nearest, strings.Join(known, ", "))
 }
+
+// Sizes of images, in pixels: a multiple of SizeStep up to MaxSize.
+const (
+	SizeStep = yolo26.Stride
+	MaxSize  = 16384
+)
+
+// ValidSize tells whether an image may have this height or width.
+func ValidSize(pixels int) bool {
+	return pixels >= SizeStep && pixels <= MaxSize && pixels%SizeStep == 0
+}
