@@ -20,17 +20,19 @@ func (b *binder[T]) normalize(k *ir.Normalize) launch {
 		views = append(views, b.like(y, "residual", k.Residual))
 	}
 	return b.rowwise(false, func(r [][]T, z []T) {
+		out := r[len(r)-1]
+		if !residual {
+			z = out
+		}
 		affine(z, r[0], r[1], r[2], r[3], r[4])
 		if act != nil {
 			act(z, z)
 		}
-		out := r[len(r)-1][:len(z)]
 		if !residual {
-			copy(out, z)
 			return
 		}
-		add := r[5][:len(z)]
-		for i, v := range z {
+		add := r[5][:len(out)]
+		for i, v := range z[:len(out)] {
 			out[i] = v + add[i]
 		}
 	}, append(views, y)...)
