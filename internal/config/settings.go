@@ -1,0 +1,84 @@
+// Package config holds the settings of a fit: one table of dotted keys, read
+// from a YAML file and from command-line flags of the same names.
+package config
+
+// Settings are the resolved settings of a fit. Keys that do not apply to the
+// task hold their defaults.
+type Settings struct {
+	Task    string // detect, obb, pose or segment
+	Device  string // host or cuda
+	Model   Model
+	Data    Data
+	Trainer Trainer
+	Optim   Optim
+	Loss    Loss
+	Run     Run
+}
+
+// Model describes the network and what of it is recorded.
+type Model struct {
+	Scale               string // n, s, m, l, x, or the test scale t
+	Classes             int
+	Keypoints           int // pose: points of an object
+	CaptureNetwork      bool
+	CaptureSegmentHeads bool
+	CaptureOptimizer    bool
+}
+
+// Data describes the batches.
+type Data struct {
+	ImgSize   int // px, side of the square canvas
+	BatchSize int // images
+	Workers   int // goroutines that prepare images, 0: none beside the trainer
+	Seed      uint64
+}
+
+// Trainer describes the loop.
+type Trainer struct {
+	MaxEpochs    int
+	Precision    string  // fp32, fp16, bf16 or float64
+	Accumulate   int     // micro-batches of one optimizer step
+	GradientClip float64 // limit of the global gradient norm, 0: off
+	Seed         uint64
+	Strict       bool // a native call where a replay was asked for is an error
+}
+
+// Optim holds the constants of optimizer, learning rate and moving average
+// (YOLO26 specification, training section 1).
+type Optim struct {
+	LR             float64
+	LRF            float64
+	WarmupEpochs   float64
+	Momentum       float64
+	WeightDecay    float64
+	WMuon          float64
+	WSGD           float64
+	NSSteps        int
+	EMADecay       float64
+	EMATau         float64
+	EMAUpdateEvery int
+}
+
+// Loss holds the gains and forms of the objective (YOLO26 specification,
+// training section 1).
+type Loss struct {
+	BoxGain        float64
+	ClsGain        float64
+	L1Gain         float64
+	MaskGain       float64
+	SemanticGain   float64
+	AngleGain      float64
+	RotatedIoUForm string // hellinger or bhattacharyya
+	KeypointGain   float64
+	KeypointLoss   string // rle or laplace_nll
+	OKSGain        float64
+	Alpha          float64
+	AlphaInit      float64
+	AlphaFinal     float64
+}
+
+// Run says where results go and what is continued.
+type Run struct {
+	Dir    string // directory of checkpoints, logs and the resolved settings
+	Resume string // checkpoint to continue from, empty: a new fit
+}
