@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-ml/reprise/gen"
+	"github.com/reprise-ml/reprise/gen/commit"
+)
+
+func newGenCommand() *cobra.Command {
+	var config gen.Config
+	var check, diff bool
+	command := &cobra.Command{
+		Use:   "gen [flags] PATTERN...",
+		Short: "Generate packages from the stage definitions of Go packages",
+		Long: `Generate packages from the stage definitions of Go packages.
+
+Patterns name packages as for the go command. Each package with variables of
+type *stage.Definition becomes one generated package of the same name, in a
+folder of that name below -out. Packages of one name become one together.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(command *cobra.Command, patterns []string) error {
+			config.Patterns = patterns
+			changes, err := gen.Plan(command.Context(), config)
+			if err != nil {
+				return err
+			}
+			if check || diff {
+				for _, c := range changes {
+					command.Print(c.Diff())
+				}
+			}
+			switch {
+			case check:
+				return stale(changes)
+			case diff:
+				return nil
+			}
+			return write(command, changes)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&config.Out, "out", "generated", "folder that receives one folder for each generated package")
+	flags.StringVar(&config.Dump, "dump", "", "folder that receives the text of each stage after each pass")
+	flags.BoolVar(&check, "check", false, "write nothing; print a diff and fail when files are stale")
+	flags.BoolVar(&diff, "diff", false, "write nothing; print what would change")
+	return command
+}
+
+// stale is the error of -check, nil when every file is as it should be.
+func stale(changes []commit.Changes) error {
+	var names []string
+	for _, c := range changes {
+		names = append(names, c.Names()...)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(names, "\n") + "\ngenerated files are not those of the definitions; run go generate")
+}
+
+func write(command *cobra.Command, changes []commit.Changes) error {
+	for _, c := range changes {
+		if err := c.Write(); err != nil {
+			return err
+		}
+		command.PrintErrf("%s: %d files written or removed\n", c.Dir, len(c.Files))
+	}
+	return nil
+}
+

@@ -1,0 +1,117 @@
+package emit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/reprise-ml/reprise/gen/ir"
+	"github.com/reprise-ml/reprise/gen/pass"
+	"github.com/reprise-ml/reprise/internal/inspect"
+)
+
+// ManifestName is the file that lists what was generated.
+const ManifestName = "manifest.json"
+
+// Manifest is what a reviewer reads first: what changed and by how much. It
+// also tells the next generation which files are its own.
+type Manifest struct {
+	Generated   string         `json:"generated"` // Header
+	Tools       Tools          `json:"tools"`
+	Package     string         `json:"package"`
+	Definitions []string       `json:"definitions"` // import paths
+	Stages      []StageSummary `json:"stages"`
+	Files       []FileSummary  `json:"files"`
+}
+
+// Tools are the versions that decide what is printed. Versions of Go and of
+// compilers that are installed do not.
+type Tools struct {
+	Plan int `json:"planFormat"`
+}
+
+// StageSummary is one stage in numbers.
+type StageSummary struct {
+	Name         string            `json:"name"`
+	Digest       string            `json:"digest"`
+	Unrecordable string            `json:"unrecordable,omitempty"`
+	Parameters   int               `json:"parameters"` // trainable elements
+	Tensors      int               `json:"parameterTensors"`
+	Buffers      int               `json:"bufferTensors"`
+	Programs     []inspect.Program `json:"programs"`
+	Nominal      NominalSummary    `json:"nominal"`
+}
+
+// NominalSummary is the work and memory of a stage at one size.
+type NominalSummary struct {
+	Sizes  ir.Sizes        `json:"sizes"`
+	GFLOPs float64         `json:"forwardGFLOPs"` // YOLO26 specification, network section 10
+	Arenas []inspect.Arena `json:"arenas"`
+}
+
+// FileSummary identifies the content of a generated file.
+type FileSummary struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+}
+
+// ReadManifest reads a manifest file.
+func ReadManifest(data []byte) (*Manifest, error) {
+	m := new(Manifest)
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, err
+	}
+	if m.Generated != Header {
+		return nil, fmt.Errorf("it was not written by reprise")
+	}
+	return m, nil
+}
+
+func manifestFile(p Package, files []File) (File, error) {
+	m := Manifest{
+		Generated:   Header,
+		Tools:       Tools{Plan: ir.FormatVersion},
+		Package:     p.Name,
+		Definitions: p.Definitions,
+	}
+	for _, s := range p.Stages {
+		summary, err := summarise(s)
+		if err != nil {
+			return File{}, err
+		}
+		m.Stages = append(m.Stages, summary)
+	}
+	for _, f := range files {
+		sum := sha256.Sum256(f.Data)
+		m.Files = append(m.Files, FileSummary{Name: f.Name, SHA256: hex.EncodeToString(sum[:])})
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(m); err != nil {
+		return File{}, err
+	}
+	return File{Name: ManifestName, Data: out.Bytes()}, nil
+}
+
+func summarise(s *ir.Stage) (StageSummary, error) {
+	sizes := pass.Nominal(s)
+	work, err := inspect.ForwardWork(s, sizes)
+	if err != nil {
+		return StageSummary{}, err
+	}
+	arenas, err := inspect.Arenas(s, sizes)
+	if err != nil {
+		return StageSummary{}, err
+	}
+	return StageSummary{
+		Name: s.Name, Digest: s.Digest, Unrecordable: s.Unrecordable,
+		Parameters: inspect.Parameters(s), Tensors: inspect.ParameterTensors(s), Buffers: len(s.Buffers),
+		Programs: inspect.Programs(s),
+		Nominal:  NominalSummary{Sizes: sizes, GFLOPs: math.Round(work.GFLOPs()*1e6) / 1e6, Arenas: arenas},
+	}, nil
+}
