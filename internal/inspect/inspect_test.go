@@ -63,6 +63,9 @@ func TestWorkByHand(t *testing.T) {
 		require.Equal(t, inspect.Work{
 			Convolution: 2 * 6 * (4*27 + 2*4), Product: want.Product, Normalized: 2 * 6 * 4, Upsampled: want.Upsampled,
 		}, got, name)
+		for i := range deployed.Forward {
+			require.NotEqual(t, ir.Training, deployed.Forward[i].Mode, name)
+		}
 		require.Len(t, one.Outputs, 4, "the stage itself is left as it was")
 	}
 	require.InDelta(t, 2e-9*float64(want.Convolution+want.Product+2*want.Normalized+want.Upsampled), want.GFLOPs(), 1e-18)
@@ -205,6 +208,8 @@ func TestDrawing(t *testing.T) {
 func TestUnknownNamesSuggestTheNearest(t *testing.T) {
 	_, err := inspect.FindNetwork("obbb")
 	require.EqualError(t, err, `unknown task "obbb"; did you mean obb? there are obb`)
+	_, err = inspect.FindScale("large")
+	require.ErrorContains(t, err, "did you mean l?")
 	_, err = inspect.FindScale("N")
 	require.EqualError(t, err, `unknown scale "N"; did you mean n? there are n, s, m, l, x, t`)
 }
