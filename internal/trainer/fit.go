@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/reprise-ml/reprise/internal/data"
-	"github.com/reprise-ml/reprise/internal/optim"
 	"github.com/reprise-ml/reprise/runtime/device"
 	"github.com/reprise-ml/reprise/runtime/replay"
 )
@@ -17,18 +16,12 @@ type Fit[T device.Float] struct {
 	data    Data
 	options Options
 
-	replay *replay.Fit
-	stages []*replay.Stage
-	memory *memory[T]
+	replay  *replay.Fit
+	learner *Learner[T]
 
-	update     optim.Update[T]
-	accumulate *optim.Accumulator
-	at         data.Position // the next batch
-	alpha      float64
-	skipped    int // steps without backward pass, in a row
-
-	outputs Outputs[T]       // copies of outputs that cannot be addressed
-	shapes  map[string][]int // of the latest outputs, by name
+	at      data.Position // the next batch
+	alpha   float64
+	skipped int // steps without backward pass, in a row
 	log     *lossLog
 }
 
@@ -38,7 +31,7 @@ func New[T device.Float](dev device.Device, task Task[T], d Data, options Option
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
-	f := &Fit[T]{task: task, data: d, options: options, outputs: Outputs[T]{}, shapes: map[string][]int{}}
+	f := &Fit[T]{task: task, data: d, options: options}
 	if err := f.open(dev); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -58,17 +51,9 @@ func (f *Fit[T]) open(dev device.Device) error {
 	if err != nil {
 		return err
 	}
-	for _, plan := range f.task.Plans {
-		s, err := f.replay.AddStage(plan, replay.StageOptions{Capture: f.options.CaptureNetwork, Option: "capture_network"})
-		if err != nil {
-			return err
-		}
-		f.stages = append(f.stages, s)
-	}
-	if f.memory, err = newMemory[T](f.stages); err != nil {
-		return err
-	}
-	if err := f.openUpdate(); err != nil {
+	rate := f.options.Rate
+	rate.MaxEpochs, rate.BatchesPerEpoch, rate.Accumulate = f.options.MaxEpochs, f.data.Train.Batches(), f.options.Accumulate
+	if f.learner, err = NewLearner(f.replay, f.task, f.options, rate); err != nil {
 		return err
 	}
 	if f.options.Resume != "" {
@@ -82,27 +67,6 @@ func (f *Fit[T]) open(dev device.Device) error {
 
 // done is the number of micro-batches that the fit has behind it.
 func (f *Fit[T]) done() int { return f.at.Epoch*f.data.Train.Batches() + f.at.Batch }
-
-func (f *Fit[T]) openUpdate() error {
-	rate := f.options.Rate
-	rate.MaxEpochs, rate.BatchesPerEpoch, rate.Accumulate = f.options.MaxEpochs, f.data.Train.Batches(), f.options.Accumulate
-	var err error
-	f.update.Clip = f.options.Clip
-	if f.update.Rate, err = optim.NewLearningRate(rate); err != nil {
-		return err
-	}
-	if f.update.Optimizer, err = optim.NewMuSGD[T](f.options.Optimizer); err != nil {
-		return err
-	}
-	if err := f.memory.pull(); err != nil {
-		return err
-	}
-	if f.update.EMA, err = optim.NewEMA(f.options.Average, f.memory.live()); err != nil {
-		return err
-	}
-	f.accumulate, err = optim.NewAccumulator(f.options.Accumulate, 0)
-	return err
-}
 
 func precisionOf[T device.Float]() device.Precision {
 	if _, double := any(T(0)).(float64); double {
@@ -144,7 +108,7 @@ func (f *Fit[T]) Run(ctx context.Context) error {
 				return f.stop(ctx, err)
 			}
 		}
-		if f.options.StopAfter > 0 && f.update.Steps >= f.options.StopAfter {
+		if f.options.StopAfter > 0 && f.learner.update.Steps >= f.options.StopAfter {
 			return f.Save()
 		}
 		if ctx.Err() != nil {
@@ -192,7 +156,7 @@ func (f *Fit[T]) Close() error {
 }
 
 // Stages gives the stages of the network, for observers and guards.
-func (f *Fit[T]) Stages() []*replay.Stage { return f.stages }
+func (f *Fit[T]) Stages() []*replay.Stage { return f.learner.stages }
 
 // Report tells what was recorded, replayed and native, and why.
 func (f *Fit[T]) Report() replay.Report { return f.replay.Report() }
@@ -201,5 +165,8 @@ func (f *Fit[T]) Report() replay.Report { return f.replay.Report() }
 // resume.
 func (f *Fit[T]) Losses() []float64 { return f.log.totals }
 
+// Learner gives the model of the fit.
+func (f *Fit[T]) Learner() *Learner[T] { return f.learner }
+
 // Steps is the number of optimizer steps so far.
-func (f *Fit[T]) Steps() int { return f.update.Steps }
+func (f *Fit[T]) Steps() int { return f.learner.update.Steps }

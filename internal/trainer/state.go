@@ -17,29 +17,29 @@ const CheckpointName = "last.safetensors"
 
 // State is the whole fit between two steps, as checkpoints hold it.
 func (f *Fit[T]) State() (*checkpoint.State, error) {
-	entries, err := f.memory.entries()
+	entries, err := f.learner.memory.entries()
 	if err != nil {
 		return nil, err
 	}
-	shadow, counters := f.update.EMA.State()
+	shadow, counters := f.learner.update.EMA.State()
 	s := &checkpoint.State{
 		Meta: checkpoint.Meta{
 			Task: f.task.Name, Scale: f.task.Scale, Classes: f.task.Classes,
-			Epoch: f.at.Epoch, Batch: f.at.Batch, Step: f.update.Steps, Pending: f.accumulate.Pending(),
-			Schedule:      checkpoint.Schedule{Step: f.update.Steps, Alpha: f.alpha},
+			Epoch: f.at.Epoch, Batch: f.at.Batch, Step: f.learner.update.Steps, Pending: f.learner.accumulate.Pending(),
+			Schedule:      checkpoint.Schedule{Step: f.learner.update.Steps, Alpha: f.alpha},
 			EMA:           &counters,
 			Seeds:         checkpoint.Seeds{Trainer: f.options.TrainerSeed, Data: f.options.DataSeed},
 			Configuration: f.options.Configuration,
 		},
 		Model:    checkpoint.Entries(entries),
 		EMA:      checkpoint.Floats(shadow),
-		Momentum: checkpoint.Floats(f.update.Optimizer.State()),
+		Momentum: checkpoint.Floats(f.learner.update.Optimizer.State()),
 	}
-	if f.update.Steps > 0 {
-		s.Meta.Schedule.Rate = f.update.Rate.Rate(f.update.Steps - 1)
+	if f.learner.update.Steps > 0 {
+		s.Meta.Schedule.Rate = f.learner.update.Rate.Rate(f.learner.update.Steps - 1)
 	}
-	if f.accumulate.Pending() > 0 {
-		open, err := f.memory.optimized()
+	if f.learner.accumulate.Pending() > 0 {
+		open, err := f.learner.memory.optimized()
 		if err != nil {
 			return nil, err
 		}
@@ -85,14 +85,14 @@ func (f *Fit[T]) resume(path string) error {
 	if err := f.checkMeta(path, s.Meta); err != nil {
 		return err
 	}
-	entries, err := f.memory.entries()
+	entries, err := f.learner.memory.entries()
 	if err != nil {
 		return err
 	}
 	if err := checkpoint.Restore(entries, s.Model); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := f.memory.store(entries); err != nil {
+	if err := f.learner.memory.store(entries); err != nil {
 		return err
 	}
 	momentum, errMomentum := checkpoint.FloatTensors[T](s.Momentum)
@@ -101,15 +101,15 @@ func (f *Fit[T]) resume(path string) error {
 	if err := errors.Join(errMomentum, errShadow, errGradient); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := f.update.Optimizer.Restore(momentum); err != nil {
+	if err := f.learner.update.Optimizer.Restore(momentum); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := f.update.EMA.Restore(shadow, *s.Meta.EMA); err != nil {
+	if err := f.learner.update.EMA.Restore(shadow, *s.Meta.EMA); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	f.at = data.Position{Epoch: s.Meta.Epoch, Batch: s.Meta.Batch}
-	f.alpha, f.update.Steps = s.Meta.Schedule.Alpha, s.Meta.Step
-	if f.accumulate, err = optim.NewAccumulator(f.options.Accumulate, s.Meta.Pending); err != nil {
+	f.alpha, f.learner.update.Steps = s.Meta.Schedule.Alpha, s.Meta.Step
+	if f.learner.accumulate, err = optim.NewAccumulator(f.options.Accumulate, s.Meta.Pending); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return f.restoreGradients(gradients)
@@ -119,10 +119,10 @@ func (f *Fit[T]) resume(path string) error {
 func (f *Fit[T]) restoreGradients(gradients []optim.Tensor[T]) error {
 	for _, g := range gradients {
 		found := false
-		for i, p := range f.memory.parameters {
+		for i, p := range f.learner.memory.parameters {
 			if p.name == g.Name {
 				found = true
-				if err := f.memory.owner[i].RestoreGradient(f.memory.index[i], source(g.Value, p.shape)); err != nil {
+				if err := f.learner.memory.owner[i].RestoreGradient(f.learner.memory.index[i], source(g.Value, p.shape)); err != nil {
 					return err
 				}
 			}

@@ -37,12 +37,33 @@ type Objective[T device.Float] interface {
 
 // Loss is what an objective says of one batch.
 type Loss[T device.Float] struct {
-	Total float64
-	Terms []Term // for logs, in a fixed order
+	Total    float64
+	Branches []Branch // one-to-many first
+	Extra    []Term   // terms that belong to no branch
 
 	// Cotangents are the derivatives of Total by the outputs, by name. One
 	// that is missing is absent: the output took no part.
 	Cotangents map[string][]T
+}
+
+// Branch is what the objective says of one head branch.
+type Branch struct {
+	Name      string // o2m or o2o
+	Terms     []Term // before gains and blending
+	Positives int
+	Quality   float64    // sum of the weights of the positives
+	Assigned  [][][2]int // per image: anchor and object of every positive
+}
+
+// Terms lists all terms for logs, those of a branch as branch_term.
+func (l Loss[T]) Terms() []Term {
+	var out []Term
+	for _, b := range l.Branches {
+		for _, t := range b.Terms {
+			out = append(out, Term{b.Name + "_" + t.Name, t.Value})
+		}
+	}
+	return append(out, l.Extra...)
 }
 
 // Term is one named number of a log.

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/reprise-ml/reprise/internal/data"
-	"github.com/reprise-ml/reprise/runtime/replay"
 )
 
 // Validate evaluates the moving average of the model on the validation data:
@@ -26,15 +25,15 @@ func (f *Fit[T]) Validate(ctx context.Context) (figures []Term, err error) {
 		if err != nil {
 			return nil, err
 		}
-		outputs, err := f.run(batch, (*replay.Stage).Evaluate)
+		outputs, err := f.learner.Evaluate(images(batch))
 		if err != nil {
 			return nil, err
 		}
-		loss, err := f.task.Objective.Loss(outputs, batch, f.alpha)
+		loss, err := f.learner.Loss(outputs, batch, f.alpha)
 		if err != nil {
 			return nil, err
 		}
-		mean.add(float64(batch.N), append([]Term{{"loss", loss.Total}}, loss.Terms...))
+		mean.add(float64(batch.N), append([]Term{{"loss", loss.Total}}, loss.Terms()...))
 		if metric != nil {
 			if err := metric.Add(outputs, batch); err != nil {
 				return nil, err
@@ -51,13 +50,13 @@ func (f *Fit[T]) Validate(ctx context.Context) (figures []Term, err error) {
 
 // swap exchanges the live model and its average.
 func (f *Fit[T]) swap() error {
-	if err := f.memory.pull(); err != nil {
+	if err := f.learner.memory.pull(); err != nil {
 		return err
 	}
-	if err := f.update.EMA.Swap(f.memory.live()); err != nil {
+	if err := f.learner.update.EMA.Swap(f.learner.memory.live()); err != nil {
 		return err
 	}
-	return f.memory.push()
+	return f.learner.memory.push()
 }
 
 // mean averages terms, weighted by images.

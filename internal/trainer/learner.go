@@ -1,0 +1,233 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/reprise-ml/reprise/internal/data"
+	"github.com/reprise-ml/reprise/internal/optim"
+	"github.com/reprise-ml/reprise/runtime/device"
+	"github.com/reprise-ml/reprise/runtime/host"
+	"github.com/reprise-ml/reprise/runtime/replay"
+)
+
+// Learner is the model of a fit with everything that one training step does
+// to it. Its methods are the parts of a step, in the order of their use:
+// Forward, Loss, Backward, Update.
+type Learner[T device.Float] struct {
+	task   Task[T]
+	stages []*replay.Stage
+	memory *memory[T]
+
+	update     optim.Update[T]
+	accumulate *optim.Accumulator
+
+	outputs Outputs[T]       // copies of outputs that cannot be addressed
+	shapes  map[string][]int // of the latest outputs, by name
+}
+
+// NewLearner loads the task's stages into a fit of the recording runtime. rate
+// is the complete learning-rate schedule.
+func NewLearner[T device.Float](fit *replay.Fit, task Task[T], o Options, rate optim.LearningRateOptions) (*Learner[T], error) {
+	l := &Learner[T]{task: task, outputs: Outputs[T]{}, shapes: map[string][]int{}}
+	for _, plan := range task.Plans {
+		s, err := fit.AddStage(plan, replay.StageOptions{Capture: o.CaptureNetwork, Option: "capture_network"})
+		if err != nil {
+			return nil, err
+		}
+		l.stages = append(l.stages, s)
+	}
+	var err error
+	if l.memory, err = newMemory[T](l.stages); err != nil {
+		return nil, err
+	}
+	l.update.Clip = o.Clip
+	if l.update.Rate, err = optim.NewLearningRate(rate); err != nil {
+		return nil, err
+	}
+	if l.update.Optimizer, err = optim.NewMuSGD[T](o.Optimizer); err != nil {
+		return nil, err
+	}
+	if err := l.StartAverage(o.Average); err != nil {
+		return nil, err
+	}
+	l.accumulate, err = optim.NewAccumulator(o.Accumulate, 0)
+	return l, err
+}
+
+// StartAverage begins the moving average anew, from the model as it is.
+func (l *Learner[T]) StartAverage(o optim.EMAOptions) error {
+	if err := l.memory.pull(); err != nil {
+		return err
+	}
+	var err error
+	l.update.EMA, err = optim.NewEMA(o, l.memory.live())
+	return err
+}
+
+// Forward runs the stages on images in training mode.
+func (l *Learner[T]) Forward(images replay.Source) (Outputs[T], error) {
+	return l.run(images, (*replay.Stage).Forward)
+}
+
+// Evaluate runs the stages on images in evaluation mode.
+func (l *Learner[T]) Evaluate(images replay.Source) (Outputs[T], error) {
+	return l.run(images, (*replay.Stage).Evaluate)
+}
+
+func (l *Learner[T]) run(images replay.Source, run func(*replay.Stage, []replay.Source) ([]*replay.Tensor, error)) (Outputs[T], error) {
+	outputs := Outputs[T]{}
+	for _, s := range l.stages {
+		tensors, err := run(s, []replay.Source{images})
+		if err != nil {
+			return nil, err
+		}
+		for i, t := range tensors {
+			if t == nil {
+				continue
+			}
+			values, err := l.values(t)
+			if err != nil {
+				return nil, err
+			}
+			name := s.Plan().Outputs[i].Name
+			outputs[name], l.shapes[name] = values, t.Shape()
+		}
+	}
+	return outputs, nil
+}
+
+// values gives the elements of an output: its memory where that can be
+// addressed, else a copy.
+func (l *Learner[T]) values(t *replay.Tensor) ([]T, error) {
+	inner, err := t.Device()
+	if err != nil {
+		return nil, err
+	}
+	if values, ok := host.Slice[T](inner); ok {
+		return values, nil
+	}
+	n := device.Elements(t.Shape())
+	if cap(l.outputs[t.Name()]) < n {
+		l.outputs[t.Name()] = make([]T, n)
+	}
+	values := l.outputs[t.Name()][:n]
+	return values, device.Read(t, values)
+}
+
+// Loss evaluates the objective. An objective that is not the task's own keeps
+// the stages native (guard G7).
+func (l *Learner[T]) Loss(outputs Outputs[T], batch *data.Batch, alpha float64) (Loss[T], error) {
+	if name, replaced := l.task.Objective.Replaced(); replaced {
+		for _, s := range l.stages {
+			s.SetObjectiveReplaced(name)
+		}
+	}
+	return l.task.Objective.Loss(outputs, batch, alpha)
+}
+
+// Finite tells whether a loss may be learnt from.
+func (l Loss[T]) Finite() bool { return !math.IsNaN(l.Total) && !math.IsInf(l.Total, 0) }
+
+// Backward gives the stages their cotangents, scaled for the accumulation
+// window; the first pass of a window clears the gradients to absent before.
+func (l *Learner[T]) Backward(loss Loss[T]) error {
+	if l.accumulate.First() {
+		l.clear()
+	}
+	scale := T(l.accumulate.LossScale())
+	for i := len(l.stages) - 1; i >= 0; i-- {
+		s := l.stages[i]
+		sources := make([]replay.Source, len(s.Plan().Outputs))
+		for o, port := range s.Plan().Outputs {
+			cotangent := loss.Cotangents[port.Name]
+			if cotangent == nil {
+				continue
+			}
+			if scale != 1 {
+				for k := range cotangent {
+					cotangent[k] *= scale
+				}
+			}
+			sources[o] = source(cotangent, l.shapes[port.Name])
+		}
+		if err := s.Backward(sources); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Learner[T]) clear() {
+	for _, s := range l.stages {
+		s.ClearGradients()
+	}
+}
+
+// Skip counts a micro-batch that has no backward pass.
+func (l *Learner[T]) Skip() {
+	if l.accumulate.First() {
+		l.clear()
+	}
+}
+
+// Parameters lists all parameters with their published gradients, nil where
+// absent.
+func (l *Learner[T]) Parameters() ([]optim.Parameter[T], error) { return l.memory.optimized() }
+
+// Update counts the micro-batch and, when the accumulation window is full,
+// clips, steps the optimizer and moves the average; stepped tells whether.
+func (l *Learner[T]) Update() (outcome optim.Outcome, stepped bool, err error) {
+	if !l.accumulate.Add() {
+		return optim.Outcome{}, false, nil
+	}
+	parameters, err := l.memory.optimized()
+	if err != nil {
+		return optim.Outcome{}, false, err
+	}
+	for _, b := range l.memory.buffers {
+		if err := b.pull(); err != nil {
+			return optim.Outcome{}, false, err
+		}
+	}
+	if outcome, err = l.update.Step(parameters, l.memory.live()); err != nil {
+		return outcome, false, err
+	}
+	for _, p := range l.memory.parameters {
+		if err := p.push(); err != nil {
+			return outcome, false, err
+		}
+	}
+	return outcome, true, nil
+}
+
+// Live lists the floating-point parameters and buffers; their values are the
+// model's own memory where it can be addressed. Store writes them back.
+func (l *Learner[T]) Live() ([]optim.Tensor[T], error) {
+	if err := l.memory.pull(); err != nil {
+		return nil, err
+	}
+	return l.memory.live(), nil
+}
+
+// Store writes changes of the slices that Live gave to the device.
+func (l *Learner[T]) Store() error { return l.memory.push() }
+
+// Momentum copies the optimizer's momentum buffers, sorted by name.
+func (l *Learner[T]) Momentum() []optim.Tensor[T] { return l.update.Optimizer.State() }
+
+// Average copies the moving average, sorted by name.
+func (l *Learner[T]) Average() []optim.Tensor[T] {
+	shadow, _ := l.update.EMA.State()
+	return shadow
+}
+
+func source[T device.Float](values []T, shape []int) replay.Source {
+	switch v := any(values).(type) {
+	case []float32:
+		return replay.Float32s(v, shape...)
+	case []float64:
+		return replay.Float64s(v, shape...)
+	}
+	panic(fmt.Sprintf("unreachable: %T is no Float", values))
+}

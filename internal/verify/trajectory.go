@@ -1,0 +1,297 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reprise-ml/reprise/internal/data"
+	"github.com/reprise-ml/reprise/internal/geometry"
+	"github.com/reprise-ml/reprise/internal/golden"
+	"github.com/reprise-ml/reprise/internal/optim"
+	"github.com/reprise-ml/reprise/internal/trainer"
+	"github.com/reprise-ml/reprise/runtime/device"
+	"github.com/reprise-ml/reprise/runtime/replay"
+)
+
+// The kinds of numbers of a trajectory, beside those of a case.
+const (
+	KindSchedule  = "schedule"
+	KindTerm      = "term"
+	KindAssigned  = "assignment"
+	KindPresence  = "presence"
+	KindQuality   = "quality"
+	KindNorm      = "norm"
+	KindParameter = "parameter"
+	KindMomentum  = "momentum"
+	KindEMA       = "ema"
+)
+
+// SingleSteps is how many steps of a trajectory say something in float32:
+// later ones amplify rounding beyond any use.
+const SingleSteps = 4
+
+// TrajectoryTolerances are the relative tolerances of a trajectory by kind.
+// Kinds that are missing must be equal.
+func TrajectoryTolerances(precision device.Precision) map[string]float64 {
+	if precision == device.Float64 {
+		t := map[string]float64{KindSchedule: 1e-12}
+		for _, k := range []string{KindTerm, KindQuality, KindNorm, KindGradient, KindParameter, KindMomentum, KindEMA, KindStatistics} {
+			t[k] = 1e-6
+		}
+		return t
+	}
+	return map[string]float64{
+		KindSchedule: 1e-12, KindTerm: 3e-3, KindQuality: 3e-3, KindNorm: 3e-3,
+		KindParameter: 1e-4, KindEMA: 1e-3, KindStatistics: 1e-3, KindGradient: 5e-2, KindMomentum: 5e-2,
+	}
+}
+
+// OptionsOf turns the setting of a trajectory into those of a fit and its
+// learning-rate schedule.
+func OptionsOf(s golden.Setting) (trainer.Options, optim.LearningRateOptions) {
+	musgd := optim.DefaultMuSGDOptions()
+	musgd.Momentum, musgd.WeightDecay = s.Momentum, s.WeightDecay
+	average := optim.DefaultEMAOptions()
+	average.Decay, average.Tau = s.EMADecay, s.EMATau
+	rate := optim.LearningRateOptions{
+		LR: s.LR, LRF: s.LRF, WarmupEpochs: s.WarmupEpochs,
+		MaxEpochs: s.Epochs, BatchesPerEpoch: len(s.Batches), Accumulate: 1,
+	}
+	return trainer.Options{
+		MaxEpochs: s.Epochs, BatchSize: s.Batches[0], Accumulate: 1, Clip: s.Clip,
+		Optimizer: musgd, Average: average,
+		BranchWeight: optim.BranchWeight{Alpha: 0.5, AlphaInit: s.AlphaInit, AlphaFinal: s.AlphaFinal},
+	}, rate
+}
+
+// Trajectory trains a task from the reference's weights on its images and
+// targets and compares every step. capture asks for recording. The report of
+// the fit comes with the comparison, so that a caller can see what was
+// replayed.
+func Trajectory[T device.Float](dev device.Device, reference *golden.Trajectory, task trainer.Task[T], capture bool) (*golden.Comparison, replay.Report, error) {
+	precision := precisionOf[T]()
+	comparison := golden.NewComparison(golden.Largest, TrajectoryTolerances(precision))
+	fit, err := replay.NewFit(dev, replay.Settings{Precision: precision, Batch: reference.Setting.Batches[0]})
+	if err != nil {
+		return nil, replay.Report{}, err
+	}
+	defer fit.Close()
+	options, rate := OptionsOf(reference.Setting)
+	options.CaptureNetwork = capture
+	learner, err := trainer.NewLearner(fit, task, options, rate)
+	if err != nil {
+		return nil, replay.Report{}, err
+	}
+	run := trajectoryRun[T]{reference: reference, comparison: comparison, learner: learner, branchWeight: options.BranchWeight}
+	if err := run.start(options.Average); err != nil {
+		return nil, replay.Report{}, err
+	}
+	steps := reference.Steps
+	if precision != device.Float64 {
+		steps = steps[:min(SingleSteps, len(steps))]
+	}
+	for i := range steps {
+		if err := run.step(&steps[i]); err != nil {
+			return nil, replay.Report{}, fmt.Errorf("step %d: %w", i, err)
+		}
+	}
+	report := fit.Report()
+	return comparison, report, fit.Close()
+}
+
+type trajectoryRun[T device.Float] struct {
+	reference    *golden.Trajectory
+	comparison   *golden.Comparison
+	learner      *trainer.Learner[T]
+	branchWeight optim.BranchWeight
+}
+
+// start writes the reference's weights; the average begins with them.
+func (r *trajectoryRun[T]) start(average optim.EMAOptions) error {
+	live, err := r.learner.Live()
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, t := range live {
+		names = append(names, t.Name)
+	}
+	weights := golden.TrajectoryWeights(r.reference.Setting.Seed, names)
+	for _, t := range live {
+		if err := golden.Fill(weights, t.Name, t.Shape, t.Value); err != nil {
+			return err
+		}
+	}
+	if err := r.learner.Store(); err != nil {
+		return err
+	}
+	return r.learner.StartAverage(average)
+}
+
+func (r *trajectoryRun[T]) step(want *golden.Step) error {
+	at := func(what string) string { return fmt.Sprintf("step %d, %s", want.Step, what) }
+	s := r.reference.Setting
+	alpha := r.branchWeight.At(want.Epoch, s.Epochs)
+	r.comparison.Scalar(KindSchedule, at("alpha"), want.Alpha, alpha)
+	image := make([]T, want.Batch*3*s.Height*s.Width)
+	golden.FillImage(golden.NewRule(s.Seed), fmt.Sprintf("image.%d", want.Step), image)
+	outputs, err := r.learner.Forward(source(image, []int{want.Batch, 3, s.Height, s.Width}))
+	if err != nil {
+		return err
+	}
+	loss, err := r.learner.Loss(outputs, r.batch(want), alpha)
+	if err != nil {
+		return err
+	}
+	r.loss(want, loss, at)
+	if err := r.learner.Backward(loss); err != nil {
+		return err
+	}
+	if err := r.gradients(want, at); err != nil {
+		return err
+	}
+	outcome, _, err := r.learner.Update()
+	if err != nil {
+		return err
+	}
+	r.comparison.Scalar(KindSchedule, at("learning rate"), want.LR, outcome.Rate)
+	r.comparison.Scalar(KindNorm, at("norm"), want.Norm, outcome.Norm)
+	return r.state(want, at)
+}
+
+// batch makes the targets of a step.
+func (r *trajectoryRun[T]) batch(want *golden.Step) *data.Batch {
+	b := &data.Batch{N: want.Batch, H: r.reference.Setting.Height, W: r.reference.Setting.Width}
+	for i := range want.Batch {
+		made := r.reference.Setting.Target(want.Step, i)
+		t := data.Target{Labels: made.Labels}
+		for _, v := range made.Boxes {
+			t.Boxes = append(t.Boxes, geometry.Box{X1: v[0], Y1: v[1], X2: v[2], Y2: v[3]})
+		}
+		for _, v := range made.RBoxes {
+			t.Rotated = append(t.Rotated, geometry.RotatedBox{CenterX: v[0], CenterY: v[1], Width: v[2], Height: v[3], Angle: v[4]})
+		}
+		b.Targets = append(b.Targets, t)
+	}
+	return b
+}
+
+func (r *trajectoryRun[T]) loss(want *golden.Step, got trainer.Loss[T], at func(string) string) {
+	for _, b := range got.Branches {
+		terms, assigned, positives, quality := want.Terms.O2M, want.Assigned.O2M, want.Positives.O2M, want.Quality.O2M
+		if b.Name == "o2o" {
+			terms, assigned, positives, quality = want.Terms.O2O, want.Assigned.O2O, want.Positives.O2O, want.Quality.O2O
+		}
+		for _, t := range b.Terms {
+			r.comparison.Scalar(KindTerm, at(b.Name+" "+t.Name), terms[t.Name], t.Value)
+		}
+		r.comparison.Scalar(KindTerm, at(b.Name+" number of terms"), float64(len(terms)), float64(len(b.Terms)))
+		r.comparison.Scalar(KindAssigned, at(b.Name+" positives"), float64(positives), float64(b.Positives))
+		r.comparison.Scalar(KindQuality, at(b.Name+" quality"), quality, b.Quality)
+		r.equal(KindAssigned, at(b.Name+" assigned"), assigned, b.Assigned)
+	}
+	r.comparison.Scalar(KindTerm, at("total"), want.Total, got.Total)
+}
+
+// equal compares two lists that must be the same; a difference counts as one
+// whole unit.
+func (r *trajectoryRun[T]) equal(kind, name string, want, got any) {
+	one, two := fmt.Sprint(want), fmt.Sprint(got)
+	difference := 0.0
+	if one != two {
+		difference = 1
+		name += fmt.Sprintf(" (want %.200s, got %.200s)", one, two)
+	}
+	r.comparison.Scalar(kind, name, 1, 1+difference)
+}
+
+func (r *trajectoryRun[T]) gradients(want *golden.Step, at func(string) string) error {
+	parameters, err := r.learner.Parameters()
+	if err != nil {
+		return err
+	}
+	var absent, zero []string
+	summary := golden.NewSummary(r.reference.Setting.Seed)
+	for _, p := range parameters {
+		if sample, sampled := want.Gradient[p.Name]; sampled {
+			golden.Tensor(r.comparison, KindGradient, at(p.Name), sample, p.Shape, p.Gradient)
+		}
+		switch {
+		case p.Gradient == nil:
+			absent = append(absent, p.Name)
+			continue
+		case !slices.ContainsFunc(p.Gradient, func(v T) bool { return v != 0 }):
+			zero = append(zero, p.Name)
+		}
+		golden.AddTensor(summary, p.Name, p.Gradient)
+	}
+	r.comparison.Family(KindGradient, want.GradientAll, summary.Family())
+	r.equal(KindPresence, at("absent"), want.Absent, golden.Tensors{Count: len(absent), Prefixes: prefixes(absent)})
+	r.equal(KindPresence, at("zero"), want.Zero, golden.Tensors{Count: len(zero), Prefixes: prefixes(zero)})
+	return nil
+}
+
+// prefixes names the stems or modules of parameters: four parts of a name in
+// the head, one elsewhere.
+func prefixes(names []string) []string {
+	out := []string{}
+	for _, n := range names {
+		parts := strings.Split(n, ".")
+		keep := 1
+		if parts[0] == "head" {
+			keep = 4
+		}
+		out = append(out, strings.Join(parts[:min(keep, len(parts))], "."))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// state compares what a step leaves behind.
+func (r *trajectoryRun[T]) state(want *golden.Step, at func(string) string) error {
+	live, err := r.learner.Live()
+	if err != nil {
+		return err
+	}
+	parameters, err := r.learner.Parameters()
+	if err != nil {
+		return err
+	}
+	byKind := map[string][]optim.Tensor[T]{
+		KindParameter:  live[:len(parameters)],
+		KindStatistics: live[len(parameters):],
+		KindMomentum:   r.learner.Momentum(),
+		KindEMA:        r.learner.Average(),
+	}
+	samples := map[string]map[string]*golden.Sample{
+		KindParameter: want.Parameter, KindStatistics: want.Statistics, KindMomentum: want.Momentum, KindEMA: want.EMA,
+	}
+	families := map[string]golden.Family{
+		KindParameter: want.All.Parameter, KindStatistics: want.All.Statistics, KindMomentum: want.All.Momentum, KindEMA: want.All.EMA,
+	}
+	for _, kind := range []string{KindParameter, KindMomentum, KindEMA, KindStatistics} {
+		r.family(kind, at, byKind[kind], samples[kind], families[kind])
+	}
+	return nil
+}
+
+// family compares all tensors of one kind. A sample without a tensor must be
+// absent in the reference too, as momentum before a first gradient.
+func (r *trajectoryRun[T]) family(kind string, at func(string) string, got []optim.Tensor[T], samples map[string]*golden.Sample, want golden.Family) {
+	summary := golden.NewSummary(r.reference.Setting.Seed)
+	found := map[string]optim.Tensor[T]{}
+	for _, t := range got {
+		golden.AddTensor(summary, t.Name, t.Value)
+		found[t.Name] = t
+	}
+	names := make([]string, 0, len(samples))
+	for name := range samples {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		golden.Tensor(r.comparison, kind, at(name), samples[name], found[name].Shape, found[name].Value)
+	}
+	r.comparison.Family(kind, want, summary.Family())
+}
