@@ -53,6 +53,13 @@ func TestHSVRoundTripAndRange(t *testing.T) {
 			require.True(t, channel >= 0 && channel <= 1)
 		}
 	}
+	// A third of a turn forwards is two thirds backwards, also across red.
+	for _, color := range [][3]float32{{0.2, 0.4, 0.9}, {0.9, 0.2, 0.6}, {0.3, 0.8, 0.1}} {
+		r, g, b := shiftHSV(color[0], color[1], color[2], 1.0/3, 0, 0)
+		r2, g2, b2 := shiftHSV(color[0], color[1], color[2], -2.0/3, 0, 0)
+		require.InDeltaSlice(t, []float32{r, g, b}, []float32{r2, g2, b2}, 1e-6)
+		require.InDeltaSlice(t, []float32{color[2], color[0], color[1]}, []float32{r, g, b}, 1e-6)
+	}
 	// A hue just below 0 wraps to 1 in float32 and must still be red.
 	r, g, b := shiftHSV(1, 0, 0, -1e-12, 0, 0)
 	require.Equal(t, []float32{1, 0, 0}, []float32{r, g, b})

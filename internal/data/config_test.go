@@ -103,7 +103,7 @@ func TestReadConfigFaults(t *testing.T) {
 func TestImagesOfSplit(t *testing.T) {
 	directory := t.TempDir()
 	for _, path := range []string{
-		"images/train/b.png", "images/train/a.JPG", "images/train/more/c.jpeg", "images/val/d.png", "other/images/e.jpg",
+		"images/train/b.png", "images/train/a.JPG", "images/train/more/c.jpeg", "images/train/more-1.png", "images/val/d.png", "other/images/e.jpg",
 	} {
 		writeFile(t, directory, path, "")
 	}
@@ -113,7 +113,7 @@ func TestImagesOfSplit(t *testing.T) {
 		name, train string
 		want        []string
 	}{
-		{"directory with subdirectories", "images/train", []string{"images/train/a.JPG", "images/train/b.png", "images/train/more/c.jpeg"}},
+		{"directory with subdirectories", "images/train", []string{"images/train/a.JPG", "images/train/b.png", "images/train/more-1.png", "images/train/more/c.jpeg"}},
 		{"list of images in order", "lists/val.txt", []string{"images/val/d.png", "images/train/b.png"}},
 		{"list of directories in order", "[other/images, images/val]", []string{"other/images/e.jpg", "images/val/d.png"}},
 		{"exporter's leading dots", "../images/val", []string{"images/val/d.png"}},

@@ -171,6 +171,16 @@ func TestStreamLeavesNothingBehind(t *testing.T) {
 	}
 	require.ErrorIs(t, last, context.Canceled)
 	settledGoroutines(t, base)
+
+	// However the goroutines interleave, a cancelled stream says so and never
+	// looks like one that came to its end.
+	for range 50 {
+		last = nil
+		for _, err := range loader.Stream(ctx, Position{}, 1000) {
+			last = err
+		}
+		require.ErrorIs(t, last, context.Canceled)
+	}
 }
 
 func TestUnreadableImageEndsTheStream(t *testing.T) {
