@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/google/renameio/v2"
 	"github.com/nlpodyssey/safetensors"
@@ -52,7 +53,8 @@ func Encode(w io.Writer, s *State) error {
 // Save writes a state to path. The file appears, or replaces the one before it,
 // complete and synced, or not at all.
 func Save(path string, s *State) (err error) {
-	file, err := renameio.NewPendingFile(path, renameio.WithPermissions(filePermissions))
+	// Beside the target, a rename cannot cross file systems.
+	file, err := renameio.NewPendingFile(path, renameio.WithPermissions(filePermissions), renameio.WithTempDir(filepath.Dir(path)))
 	if err != nil {
 		return fmt.Errorf("%s: cannot write the checkpoint: %w", path, err)
 	}
