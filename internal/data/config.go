@@ -42,6 +42,10 @@ func ReadConfig(file string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data.yaml: %w; give the path of a data set's yaml file", err)
 	}
+	return parseConfig(file, text)
+}
+
+func parseConfig(file string, text []byte) (*Config, error) {
 	entries, fault := topLevel(file, text)
 	if fault != nil {
 		return nil, faultsOrNil([]Fault{*fault})

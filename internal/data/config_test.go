@@ -168,3 +168,16 @@ func TestLabelPath(t *testing.T) {
 	_, err = labelPath("/sets/pictures/images.png")
 	require.ErrorContains(t, err, "images")
 }
+
+func FuzzReadConfig(f *testing.F) {
+	f.Add(untidyConfig)
+	f.Add("names: &a [x, *a]\n<<: {nc: 1}\n? [k]\n: v\n")
+	f.Add("names: !!str 3\npath: |\n  .\ntrain: [1, 2.5, null, ~]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		config, err := parseConfig("data.yaml", []byte(text))
+		require.True(t, (err == nil) == (config != nil))
+		if err == nil {
+			require.NotEmpty(t, config.Names)
+		}
+	})
+}

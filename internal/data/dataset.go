@@ -50,6 +50,9 @@ type Options struct {
 // one, is background. Every image is decoded, so that a damaged one is listed
 // here and does not end a fit in its middle; all faults come in one FaultsError.
 func Open(ctx context.Context, config *Config, split string, options Options) (*Dataset, error) {
+	if options.Format == nil {
+		return nil, fmt.Errorf("data: no label format declared; give BoxRows or OrientedRows")
+	}
 	images, err := config.Images(split)
 	if err != nil {
 		return nil, err

@@ -84,6 +84,9 @@ func TestOpenRefusesMisplacedLabels(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 	}
 
+	_, err = Open(context.Background(), config, "train", Options{})
+	require.ErrorContains(t, err, "no label format declared; ")
+
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err = Open(cancelled, config, "train", Options{Format: BoxRows})

@@ -3,6 +3,7 @@ package data
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"image"
 	"image/color"
 	_ "image/jpeg" // registers the JPEG decoder
@@ -53,12 +54,30 @@ func ReadImage(file string) (*Image, error) {
 	return fromStandard(decoded), nil
 }
 
+// mostPixels bounds the size of an image. A decoder allocates what a header
+// claims, so that a damaged one could end the process; a picture of that size
+// has to be tiled anyway.
+const mostPixels = 1 << 28
+
+// errTooLarge marks an image of more than mostPixels.
+var errTooLarge = errors.New("image is too large")
+
 func decode(file string) (image.Image, error) {
 	opened, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer opened.Close()
+	header, _, err := image.DecodeConfig(bufio.NewReader(opened))
+	if err != nil {
+		return nil, err
+	}
+	if int64(header.Width)*int64(header.Height) > mostPixels {
+		return nil, fmt.Errorf("%w: %dx%d pixels", errTooLarge, header.Width, header.Height)
+	}
+	if _, err := opened.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
 	decoded, _, err := image.Decode(bufio.NewReaderSize(opened, 1<<16))
 	return decoded, err
 }
@@ -67,6 +86,8 @@ func decode(file string) (image.Image, error) {
 func imageFault(file string, err error) Fault {
 	fault := Fault{File: file, Problem: "image cannot be decoded: " + err.Error(), Remedy: "replace it or remove it from the data set"}
 	switch {
+	case errors.Is(err, errTooLarge):
+		fault.Problem, fault.Remedy = err.Error(), "cut it into tiles"
 	case errors.Is(err, fs.ErrNotExist):
 		fault.Problem = "image does not exist"
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):

@@ -1,6 +1,8 @@
 package data
 
 import (
+	"encoding/binary"
+	"hash/crc32"
 	"image"
 	"image/color"
 	"image/jpeg"
@@ -97,6 +99,16 @@ func TestYCbCrPathEqualsGeneralPath(t *testing.T) {
 	}
 }
 
+// hugeHeader is the start of a PNG file of a million by a million pixels.
+var hugeHeader = func() string {
+	header := []byte("IHDR")
+	header = binary.BigEndian.AppendUint32(header, 1000000)
+	header = binary.BigEndian.AppendUint32(header, 1000000)
+	header = append(header, 8, 2, 0, 0, 0)
+	header = binary.BigEndian.AppendUint32(header, crc32.ChecksumIEEE(header))
+	return "\x89PNG\r\n\x1a\n\x00\x00\x00\x0d" + string(header)
+}()
+
 // Field case YO-10.
 func TestReadImageFaults(t *testing.T) {
 	directory := t.TempDir()
@@ -108,6 +120,7 @@ func TestReadImageFaults(t *testing.T) {
 		{"half", string(text[:len(text)/2]), "image cannot be decoded: invalid JPEG format: "},
 		{"empty", "", "image cannot be decoded: "},
 		{"text", "not an image", "image cannot be decoded: "},
+		{"huge header", hugeHeader, "image is too large: 1000000x1000000 pixels; cut it into tiles"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
