@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,7 +75,7 @@ func TestTransferBetweenClassCounts(t *testing.T) {
 }
 
 func TestFloatTensorsRoundTrip(t *testing.T) {
-	want := []optim.Tensor[float64]{{Name: "a", Shape: []int{2}, Value: []float64{1. / 3, -0.0}}, {Name: "b", Shape: []int{}, Value: []float64{5e-324}}}
+	want := []optim.Tensor[float64]{{Name: "a", Shape: []int{2}, Value: []float64{1. / 3, math.Copysign(0, -1)}}, {Name: "b", Shape: []int{}, Value: []float64{5e-324}}}
 	got, err := FloatTensors[float64](Floats(want))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
