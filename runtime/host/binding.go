@@ -1,14 +1,13 @@
 package host
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/runtime/device"
 )
 
-// binding implements device.Binding.
+// binding implements device.Binding and device.Observable.
 type binding[T device.Float] struct {
 	stage  *stage[T]
 	sizes  ir.Sizes
@@ -92,12 +91,18 @@ func (b *binding[T]) resolve() error {
 		return nil
 	}
 	for _, p := range plan.Inputs {
-		if err := errors.Join(open(&b.inputs, p.Name, p.Tensor), open(&b.inputGradients, p.Name, p.Gradient)); err != nil {
+		if err := open(&b.inputs, p.Name, p.Tensor); err != nil {
+			return err
+		}
+		if err := open(&b.inputGradients, p.Name, p.Gradient); err != nil {
 			return err
 		}
 	}
 	for _, p := range plan.Outputs {
-		if err := errors.Join(open(&b.outputs, p.Name, p.Tensor), open(&b.cotangents, p.Name, p.Gradient)); err != nil {
+		if err := open(&b.outputs, p.Name, p.Tensor); err != nil {
+			return err
+		}
+		if err := open(&b.cotangents, p.Name, p.Gradient); err != nil {
 			return err
 		}
 	}
@@ -150,7 +155,27 @@ func (b *binding[T]) ops(p device.Program) ([]ir.Op, error) {
 }
 
 // Run implements device.Binding: every launch is prepared and issued in turn.
-func (b *binding[T]) Run(p device.Program) error {
+func (b *binding[T]) Run(p device.Program) error { return b.run(p, nil) }
+
+// RunObserved implements device.Observable.
+func (b *binding[T]) RunObserved(p device.Program, after func(op *ir.Op, tensor func(ir.Ref) device.Tensor) error) error {
+	return b.run(p, func(op *ir.Op) error { return after(op, b.tensor) })
+}
+
+// tensor opens any tensor of the plan; nil when it has no memory.
+func (b *binding[T]) tensor(ref ir.Ref) device.Tensor {
+	plan := b.stage.plan
+	if ref < 1 || int(ref) > len(plan.Tensors) {
+		return nil
+	}
+	t, err := openTensor(b.stage.device, plan, b.memory, plan.Tensor(ref).Name, ref, b.sizes)
+	if err != nil {
+		return nil
+	}
+	return t
+}
+
+func (b *binding[T]) run(p device.Program, after func(op *ir.Op) error) error {
 	ops, err := b.ops(p)
 	if err != nil {
 		return err
@@ -166,6 +191,12 @@ func (b *binding[T]) Run(p device.Program) error {
 		}
 		d.count(func(c *device.Counters) { c.KernelLaunches++ })
 		l.issue(d.pool)
+		if after == nil {
+			continue
+		}
+		if err := after(&ops[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -253,3 +253,38 @@ func TestFaultInjection(t *testing.T) {
 	require.NoError(t, r.Close())
 	o.close(t)
 }
+
+// An observer sees what each launch wrote, in launch order, and may stop the run.
+func TestRunObserved(t *testing.T) {
+	o := open(t, Options{}, smallStage())
+	observable, ok := o.binding.(device.Observable)
+	require.True(t, ok)
+	var names []string
+	stop := errors.New("stop")
+	see := func(last string) func(op *ir.Op, tensor func(ir.Ref) device.Tensor) error {
+		return func(op *ir.Op, tensor func(ir.Ref) device.Tensor) error {
+			names = append(names, op.Name)
+			for _, ref := range op.Writes() {
+				x := tensor(ref)
+				values := make([]float64, device.Elements(x.Shape()))
+				require.NoError(t, x.ReadFloat64(values))
+				require.False(t, math.IsNaN(values[0]), "%s of %s", x.Name(), op.Name)
+			}
+			require.Nil(t, tensor(0))
+			if op.Name == last {
+				return stop
+			}
+			return nil
+		}
+	}
+	require.NoError(t, observable.RunObserved(forward, see("")))
+	require.Equal(t, []string{"conv", "bn.statistics", "bn"}, names)
+	observed := o.state(t)
+	require.ErrorIs(t, observable.RunObserved(forward, see("conv")), stop)
+	require.Equal(t, int64(4), o.device.Counters().KernelLaunches)
+	o.close(t)
+	plain := open(t, Options{}, smallStage())
+	require.NoError(t, plain.binding.Run(forward))
+	require.Equal(t, bits(plain.state(t))[:1], bits(observed)[:1])
+	plain.close(t)
+}
