@@ -1,0 +1,203 @@
+package templates
+
+import (
+	"fmt"
+
+	"github.com/reprise-ml/reprise/gen/ir"
+)
+
+const channelThreads = 256 // of a block of the kernels with one coefficient a channel
+
+// channels flattens maps with the channel as the inner dimension; coefficients
+// are contiguous vectors of as many elements.
+func (b *builder) channels(axis int, coefficients []ir.Ref, refs ...ir.Ref) (*flat, int, error) {
+	c, err := b.constant(refs[0], axis)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := b.vectors(c, coefficients...); err != nil {
+		return nil, 0, err
+	}
+	f, err := b.flatten(axis, false, refs...)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, r := range coefficients {
+		for r != 0 && f.vector > 1 {
+			if _, ok := b.stage.Tensor(r).Offset.Divide(f.vector, b.stage.Multiple); ok {
+				break
+			}
+			f.vector /= 2
+		}
+	}
+	return f, c, nil
+}
+
+// reduction is the launch geometry of a sum over all pixels.
+type reduction struct {
+	lanes, sets int
+	blocks      Expr // along x: partial results of a channel
+}
+
+func (b *builder) reduction(f *flat, c int) reduction {
+	lanes := powerOfTwo((c+f.vector-1)/f.vector, 32)
+	sets := (c + lanes*f.vector - 1) / (lanes * f.vector)
+	return reduction{lanes: lanes, sets: sets, blocks: b.splits(f.rows(), channelThreads/lanes*8, sets)}
+}
+
+// channelFields are the arguments of a kernel over channels; tensors by role.
+func (b *builder) channelFields(f *flat, x, dy, y ir.Ref, r *reduction, vectors ...field) []field {
+	fields := []field{{"x", b.tensorText(f, x)}, {"dy", b.tensorText(f, dy)}, {"y", b.tensorText(f, y)}, {"extent", extentText(f)}}
+	for _, v := range vectors {
+		fields = append(fields, v)
+	}
+	if r != nil {
+		fields = append(fields, field{"partial", "c->scratch[lane]"},
+			field{"span", Ceiling(f.rows(), r.blocks).C()}, field{"rows", "(int32_t)(" + r.blocks.C() + ")"})
+	}
+	return fields
+}
+
+// coefficientFields are mean, rstd, scale and shift.
+func (b *builder) coefficientFields(mean, rstd, scale, shift ir.Ref) []field {
+	return []field{{"mean", b.address(mean)}, {"rstd", b.address(rstd)}, {"scale", b.address(scale)}, {"shift", b.address(shift)}}
+}
+
+// batchStatistics has two launches.
+//
+//	kernel                    grid                     block  scratch
+//	batch_statistics_partial  splits, channel sets     256    splits * C * 12
+//	batch_statistics_finish   C/8                      256
+func (b *builder) batchStatistics(k *ir.BatchStatistics) error {
+	f, c, err := b.channels(1, []ir.Ref{k.Mean, k.Rstd, k.RunningMean, k.RunningVar}, k.X)
+	if err != nil {
+		return err
+	}
+	if err := b.need(ir.Counter, k.Batches); err != nil {
+		return err
+	}
+	x, err := b.typeOf(k.X)
+	if err != nil {
+		return err
+	}
+	r := b.reduction(f, c)
+	fields := b.channelFields(f, k.X, 0, 0, &r, field{"mean", b.address(k.Mean)}, field{"rstd", b.address(k.Rstd)},
+		field{"running_mean", b.address(k.RunningMean)}, field{"running_variance", b.address(k.RunningVar)}, field{"batches", b.address(k.Batches)})
+	b.add("statistics", "batch_statistics_partial", "channel", channelThreads, [3]Expr{r.blocks, Number(r.sets), Number(1)}, Times(r.blocks, Number(12*c)), fields,
+		"index_t", f.rank(), c, f.vector, r.lanes, x)
+	b.add("statistics", "batch_statistics_finish", "channel", channelThreads, grid1(Number((c+7)/8)), Expr{}, fields,
+		c, Bits(k.Epsilon), Bits(k.Momentum), k.Cumulative)
+	return nil
+}
+
+// runningStatistics has one thread a channel: grid C/256, block 256.
+func (b *builder) runningStatistics(k *ir.RunningStatistics) error {
+	c, err := b.constant(k.Mean, 0)
+	if err != nil {
+		return err
+	}
+	if err := b.vectors(c, k.RunningMean, k.RunningVar, k.Mean, k.Rstd); err != nil {
+		return err
+	}
+	fields := []field{{"mean", b.address(k.Mean)}, {"rstd", b.address(k.Rstd)}, {"running_mean", b.address(k.RunningMean)}, {"running_variance", b.address(k.RunningVar)}}
+	b.add("statistics", "running_statistics", "channel", channelThreads, grid1(Number((c+channelThreads-1)/channelThreads)), Expr{}, fields, c, Bits(k.Epsilon))
+	return nil
+}
+
+// perChannel is the grid of the element-by-element kernels over channels: a
+// thread has four rows and vector channels.
+func perChannel(f *flat, c int) [3]Expr {
+	return grid1(Ceiling(Times(Ceiling(f.rows(), Number(4)), Number(c/f.vector)), Number(channelThreads)))
+}
+
+// normalize: grid pixels/4 * C/V / 256, block 256.
+func (b *builder) normalize(k *ir.Normalize) error {
+	refs := []ir.Ref{k.X, k.Y}
+	residual := k.X
+	if k.Residual != 0 {
+		refs, residual = append(refs, k.Residual), k.Residual
+	}
+	f, c, err := b.channels(1, []ir.Ref{k.Mean, k.Rstd, k.Scale, k.Shift}, refs...)
+	if err != nil {
+		return err
+	}
+	types, err := b.types(k.X, residual, k.Y)
+	if err != nil {
+		return err
+	}
+	fields := b.channelFields(f, k.X, k.Residual, k.Y, nil, b.coefficientFields(k.Mean, k.Rstd, k.Scale, k.Shift)...)
+	b.add("normalize", "normalize", "channel", channelThreads, perChannel(f, c), Expr{}, fields,
+		functionArguments(k.Activation, k.Slope), k.Residual != 0, "index_t", f.rank(), c, f.vector, types[0], types[1], types[2])
+	return nil
+}
+
+// normalizeReduce has two launches.
+//
+//	kernel                    grid                     block  scratch
+//	normalize_reduce_partial  splits, channel sets     256    splits * C * 8
+//	normalize_reduce_finish   C/8                      256
+func (b *builder) normalizeReduce(k *ir.NormalizeReduce) error {
+	f, c, err := b.channels(1, []ir.Ref{k.Mean, k.Rstd, k.Scale, k.Shift, k.DScale, k.DShift}, k.DY, k.X)
+	if err != nil {
+		return err
+	}
+	types, err := b.types(k.DY, k.X)
+	if err != nil {
+		return err
+	}
+	r := b.reduction(f, c)
+	fields := b.channelFields(f, k.X, k.DY, 0, &r, append(b.coefficientFields(k.Mean, k.Rstd, k.Scale, k.Shift),
+		field{"dscale", b.address(k.DScale)}, field{"dshift", b.address(k.DShift)})...)
+	b.add("statistics", "normalize_reduce_partial", "channel", channelThreads, [3]Expr{r.blocks, Number(r.sets), Number(1)}, Times(r.blocks, Number(8*c)), fields,
+		functionArguments(k.Activation, k.Slope), "index_t", f.rank(), c, f.vector, r.lanes, types[0], types[1])
+	b.add("statistics", "normalize_reduce_finish", "channel", channelThreads, grid1(Number((c+7)/8)), Expr{}, fields, c)
+	return nil
+}
+
+// normalizeGradient: grid pixels/4 * C/V / 256, block 256.
+func (b *builder) normalizeGradient(k *ir.NormalizeGradient) error {
+	f, c, err := b.channels(1, []ir.Ref{k.Mean, k.Rstd, k.Scale, k.Shift, k.DScale, k.DShift}, k.DY, k.X, k.DX)
+	if err != nil {
+		return err
+	}
+	types, err := b.types(k.DY, k.X, k.DX)
+	if err != nil {
+		return err
+	}
+	fields := b.channelFields(f, k.X, k.DY, k.DX, nil, append(b.coefficientFields(k.Mean, k.Rstd, k.Scale, k.Shift),
+		field{"dscale", b.address(k.DScale)}, field{"dshift", b.address(k.DShift)})...)
+	b.add("normalize", "normalize_gradient", "channel", channelThreads, perChannel(f, c), Expr{}, fields,
+		functionArguments(k.Activation, k.Slope), k.Accumulate, "index_t", f.rank(), c, f.vector, types[0], types[1], types[2])
+	return nil
+}
+
+// channelSum has two launches; the channel is dimension 1 of maps and the last
+// of everything else.
+//
+//	kernel               grid                     block  scratch
+//	channel_sum_partial  splits, channel sets     256    splits * C * 4
+//	channel_sum_finish   C/8                      256
+func (b *builder) channelSum(k *ir.ChannelSum) error {
+	rank := len(b.stage.Tensor(k.DY).Shape)
+	if rank == 0 {
+		return fmt.Errorf("%s has no dimension", b.stage.Tensor(k.DY).Name)
+	}
+	axis := rank - 1
+	if rank == 4 {
+		axis = 1
+	}
+	f, c, err := b.channels(axis, []ir.Ref{k.DBias}, k.DY)
+	if err != nil {
+		return err
+	}
+	dy, err := b.typeOf(k.DY)
+	if err != nil {
+		return err
+	}
+	r := b.reduction(f, c)
+	fields := b.channelFields(f, 0, k.DY, 0, &r, field{"dshift", b.address(k.DBias)})
+	b.add("reduce", "channel_sum_partial", "channel", channelThreads, [3]Expr{r.blocks, Number(r.sets), Number(1)}, Times(r.blocks, Number(4*c)), fields,
+		"index_t", f.rank(), c, f.vector, r.lanes, dy)
+	b.add("reduce", "channel_sum_finish", "channel", channelThreads, grid1(Number((c+7)/8)), Expr{}, fields, c, k.Accumulate)
+	return nil
+}

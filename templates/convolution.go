@@ -1,0 +1,184 @@
+package templates
+
+import (
+	"fmt"
+
+	"github.com/reprise-ml/reprise/gen/ir"
+)
+
+const tileThreads = 128 // of a block of the tile, direct and depthwise kernels
+
+// convolution holds the constants of one convolution layer.
+type convolution struct {
+	x, weight, y            ir.Ref // of the forward pass, or their gradients
+	inputs, outputs         int
+	kernel, stride, groups  int
+	groupInputs, groupWidth int // input and output channels of one group
+}
+
+// layer reads and checks the constants of a convolution.
+func (b *builder) layer(x, weight, y ir.Ref, kernel, stride, groups int) (*convolution, error) {
+	if err := b.maps(x, weight, y); err != nil {
+		return nil, err
+	}
+	if err := b.need(ir.Master, weight); err != nil {
+		return nil, err
+	}
+	if err := b.contiguous(weight); err != nil {
+		return nil, err
+	}
+	c := &convolution{x: x, weight: weight, y: y, kernel: kernel, stride: stride, groups: max(groups, 1)}
+	var err error
+	if c.inputs, err = b.constant(x, 1); err != nil {
+		return nil, err
+	}
+	if c.outputs, err = b.constant(y, 1); err != nil {
+		return nil, err
+	}
+	if kernel < 1 || kernel%2 == 0 || stride < 1 || c.inputs%c.groups != 0 || c.outputs%c.groups != 0 {
+		return nil, fmt.Errorf("kernel %d, stride %d and %d groups do not go with %d to %d channels", kernel, stride, c.groups, c.inputs, c.outputs)
+	}
+	c.groupInputs, c.groupWidth = c.inputs/c.groups, c.outputs/c.groups
+	return c, nil
+}
+
+// depthwise: one filter a channel.
+func (c *convolution) depthwise() bool {
+	return c.groups > 1 && c.groupInputs == 1 && c.groupWidth == 1
+}
+
+// tiled: worth the tensor cores. With fewer than 8 channels a group on either
+// side most of a tile would be padding.
+func (c *convolution) tiled() bool {
+	return !c.depthwise() && c.groupInputs >= 8 && c.groupWidth >= 8
+}
+
+// shape prints the template argument that the tile kernels share.
+func (c *convolution) shape(bm, bn int) string {
+	return fmt.Sprintf("convolution_shape<%d, %d, %d, %d, %d, %d, %d>", c.inputs, c.outputs, c.kernel, c.stride, c.groups, bm, bn)
+}
+
+// columns is the width of a tile for a number of channels.
+func columns(channels int) int { return powerOfTwo(max(channels, 16), 64) }
+
+// rowsOfTile picks the height of a tile: 128 rows where they still give every
+// multiprocessor of a large GPU a block, else 64.
+func (b *builder) rowsOfTile(pixels Expr, columnTiles int) (int, error) {
+	n, err := pixels.Eval(b.nominal)
+	if err != nil {
+		return 0, err
+	}
+	if (n+127)/128*int64(columnTiles) >= 132 {
+		return 128, nil
+	}
+	return 64, nil
+}
+
+// pixels is the number of pixels of a map, batch included.
+func (b *builder) pixels(r ir.Ref) Expr {
+	s := b.stage.Tensor(r).Shape
+	return Size(s[0].Mul(s[2]).Mul(s[3]))
+}
+
+// conv2d: depthwise kernel, direct kernel or tiles.
+//
+//	kernel       grid                                               block
+//	convolution  pixels(Y)/BM, channels(Y)/BN, groups               128
+//	direct       pixels(Y)/128, groups * channel sets               128
+//	depthwise    strips(Y)*Lanes/128, channels/(Lanes*V)            128
+func (b *builder) conv2d(k *ir.Conv2d) error {
+	c, err := b.layer(k.X, k.Weight, k.Y, k.Kernel, k.Stride, k.Groups)
+	if err != nil {
+		return err
+	}
+	if err := b.vectors(c.outputs, k.Bias); err != nil {
+		return err
+	}
+	return b.convolve(c, false, k.Bias, false)
+}
+
+// conv2dInputGradient uses the same three families; see conv2d. Tiles have
+// stride*stride parity classes along z, over the pixels of one class.
+func (b *builder) conv2dInputGradient(k *ir.Conv2dInputGradient) error {
+	c, err := b.layer(k.DX, k.Weight, k.DY, k.Kernel, k.Stride, k.Groups)
+	if err != nil {
+		return err
+	}
+	return b.convolve(c, true, 0, k.Accumulate)
+}
+
+func (b *builder) convolve(c *convolution, gradient bool, bias ir.Ref, accumulate bool) error {
+	input, output := c.x, c.y
+	if gradient {
+		input, output = c.y, c.x
+	}
+	types, err := b.types(input, output)
+	if err != nil {
+		return err
+	}
+	weight := b.address(c.weight)
+	if c.tiled() {
+		weight = fmt.Sprintf("c->packed + %d * e", b.packed[c.weight])
+	}
+	arguments := append([]field{{"input", b.mapText(input)}, {"output", b.mapText(output)}, {"weight", weight}, {"bias", b.address(bias)}}, b.sizeFields(input, output)...)
+	switch {
+	case c.depthwise():
+		b.convolveDepthwise(c, gradient, bias != 0, accumulate, input, output, types, arguments)
+		return nil
+	case c.tiled():
+		return b.convolveTiles(c, gradient, bias != 0, accumulate, input, output, types, arguments)
+	}
+	width := c.groupWidth
+	if gradient {
+		width = c.groupInputs
+	}
+	set := powerOfTwo(width, 16)
+	grid := [3]Expr{Ceiling(b.pixels(output), Number(tileThreads)), Number(c.groups * ((width + set - 1) / set)), Number(1)}
+	b.add("direct", "convolution_direct", "convolution", tileThreads, grid, Expr{}, arguments,
+		"index_t", c.shape(64, 16), set, gradient, bias != 0, accumulate, types[0], types[1])
+	return nil
+}
+
+func (b *builder) convolveTiles(c *convolution, gradient, bias, accumulate bool, input, output ir.Ref, types []any, arguments []field) error {
+	if err := b.need(ir.Activation, input); err != nil {
+		return err
+	}
+	width, depth, classes := c.groupWidth, c.groupInputs, 1
+	if gradient {
+		width, depth, classes = c.groupInputs, c.groupWidth, c.stride*c.stride
+	}
+	bn := columns(width)
+	tiles := (width + bn - 1) / bn
+	pixels := b.pixels(output)
+	if classes > 1 { // the largest class has the pixels of even rows and columns
+		s := b.stage.Tensor(output).Shape
+		pixels = Times(Size(s[0]), Ceiling(Size(s[2]), Number(c.stride)), Ceiling(Size(s[3]), Number(c.stride)))
+	}
+	bm, err := b.rowsOfTile(pixels, tiles*classes*c.groups)
+	if err != nil {
+		return err
+	}
+	grid := [3]Expr{Ceiling(pixels, Number(bm)), Number(tiles), Number(classes * c.groups)}
+	vector := depth%8 == 0 && b.mapVector(8, input) == 8
+	pair := width%2 == 0 && b.mapVector(2, output) == 2
+	b.add("convolution", "convolution", "convolution", tileThreads, grid, Expr{}, arguments,
+		"element", "tf32", "index_t", c.shape(bm, bn), gradient, vector, pair, bias, accumulate, types[1])
+	return nil
+}
+
+func (b *builder) convolveDepthwise(c *convolution, gradient, bias, accumulate bool, input, output ir.Ref, types []any, arguments []field) {
+	v := b.mapVector(4, input, output)
+	lanes := powerOfTwo(c.inputs/v, 16)
+	sets := (c.inputs + lanes*v - 1) / (lanes * v)
+	s := b.stage.Tensor(output).Shape
+	if gradient && c.stride > 1 {
+		grid := [3]Expr{Ceiling(b.pixels(output), Number(tileThreads/lanes)), Number(sets), Number(1)}
+		b.add("depthwise", "depthwise_gradient_strided", "convolution", tileThreads, grid, Expr{}, arguments,
+			"index_t", c.inputs, c.kernel, c.stride, v, lanes, accumulate, types[0], types[1])
+		return
+	}
+	strips := Times(Size(s[0]), Ceiling(Size(s[2]), Number(4)), Size(s[3]))
+	grid := [3]Expr{Ceiling(strips, Number(tileThreads/lanes)), Number(sets), Number(1)}
+	b.add("depthwise", "depthwise", "convolution", tileThreads, grid, Expr{}, arguments,
+		"index_t", c.inputs, c.kernel, c.stride, v, lanes, gradient, bias, accumulate, types[0], types[1])
+}

@@ -1,0 +1,262 @@
+package templates
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+	"strings"
+
+	"github.com/reprise-ml/reprise/gen/ir"
+)
+
+// planned is what the templates print: every list sorted or in plan order.
+type planned struct {
+	Package, Stage, Digest string
+	Prefix                 string // of every C symbol of the stage
+
+	Kernels  []Kernel
+	Programs []program
+	Ops      []operation // of all programs, each once
+	Packs    [][]packEntry
+	Packed   int // elements of all packed weights
+	Storages int
+	Lanes    int
+	Events   int
+	MaxNodes int        // of any program, at least 1
+	Scratch  [][]string // by lane: amounts of memory in bytes
+	Sizes    []string   // elements of the storages, distinct
+
+	functions map[string]string // of operations, by what they do
+}
+
+// program is one list of launches.
+type program struct {
+	Name  string // C name after the prefix
+	Title string
+	Steps []string // statements
+	Nodes int
+}
+
+// operation is one function that issues the launches of an operation. Programs
+// share the function of an operation that they have in common.
+type operation struct {
+	Name, Title string
+	Launches    []launchText
+}
+
+// launchText is one launch as C text.
+type launchText struct {
+	Kernel  string
+	Struct  string
+	Threads int
+	Grid    [3]string
+	Fields  []fieldText
+}
+
+type fieldText struct{ Name, Value string }
+
+type packEntry struct{ Source, Target, Outputs, Inputs, Taps, Padded string }
+
+// packsALaunch is the length of the table in the arguments of pack_weights.
+const packsALaunch = 64
+
+var identifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+
+// plan computes everything that is printed for a stage.
+func plan(stage *ir.Stage, pkg string) (*planned, error) {
+	if !identifier.MatchString(pkg) || !identifier.MatchString(stage.Name) {
+		return nil, fmt.Errorf("package %q, stage %q: both must be C identifiers; rename them", pkg, stage.Name)
+	}
+	p := &planned{Package: pkg, Stage: stage.Name, Digest: stage.Digest, Prefix: "reprise_" + pkg + "_" + stage.Name + "_", Storages: len(stage.Storages), Lanes: 1, functions: map[string]string{}}
+	if err := p.pack(stage); err != nil {
+		return nil, err
+	}
+	forward, err := p.operations(stage, "forward", stage.Forward)
+	if err != nil {
+		return nil, err
+	}
+	packs := len(p.Packs)
+	p.addProgram(forward, "forward_training", "forward pass in training", packs, ir.Training)
+	p.addProgram(forward, "forward_evaluation", "forward pass in evaluation", packs, ir.Eval)
+	for i, b := range stage.Backward {
+		name := fmt.Sprintf("backward_%d", i)
+		list, err := p.operations(stage, name, b.Ops)
+		if err != nil {
+			return nil, err
+		}
+		p.addProgram(list, name, "backward pass with cotangents for "+strings.Join(b.Present, ", "), 0, ir.Training)
+	}
+	p.finish(stage)
+	return p, nil
+}
+
+// listing is a list of operations with what was planned for each.
+type listing struct {
+	ops       []ir.Op
+	functions []string // that issue them
+	nodes     []int    // launches of each
+}
+
+// operations adds the functions of a list of operations and the kernels that
+// they launch.
+func (p *planned) operations(stage *ir.Stage, prefix string, ops []ir.Op) (*listing, error) {
+	launches, err := Launches(stage, ops)
+	if err != nil {
+		return nil, err
+	}
+	l := &listing{ops: ops}
+	for i, op := range ops {
+		p.Lanes = max(p.Lanes, op.Lane+1)
+		for len(p.Scratch) < p.Lanes {
+			p.Scratch = append(p.Scratch, nil)
+		}
+		for _, launch := range launches[i] {
+			p.Kernels = append(p.Kernels, launch.Kernel)
+			if bytes := launch.Scratch.C(); bytes != "0" {
+				p.Scratch[op.Lane] = append(p.Scratch[op.Lane], bytes)
+			}
+		}
+		l.functions = append(l.functions, p.function(fmt.Sprintf("%s_%d", prefix, i), &op, launches[i]))
+		l.nodes = append(l.nodes, len(launches[i]))
+	}
+	return l, nil
+}
+
+// function gives the name of the function that issues the launches of an
+// operation: an earlier one that does the same, or a new one.
+func (p *planned) function(name string, op *ir.Op, launches []Launch) string {
+	o := operation{Name: name, Title: op.Do.Kind() + " " + op.Name}
+	for _, l := range launches {
+		t := launchText{Kernel: l.Kernel.Name, Struct: l.Kernel.Struct, Threads: l.Kernel.Threads}
+		for d, g := range l.Grid {
+			t.Grid[d] = g.C()
+		}
+		for _, f := range l.arguments {
+			if f.value != "0" && !strings.HasPrefix(f.value, "{0, ") { // C fills what is left out with zeros
+				t.Fields = append(t.Fields, fieldText{f.name, f.value})
+			}
+		}
+		o.Launches = append(o.Launches, t)
+	}
+	key := fmt.Sprint(o.Title, o.Launches)
+	if known, found := p.functions[key]; found {
+		return known
+	}
+	p.functions[key] = name
+	p.Ops = append(p.Ops, o)
+	return name
+}
+
+// addProgram lists the steps of one program: side lanes start when the first
+// lane has packed the weights and end in the first lane; launches wait for
+// events of those launches of other lanes that they follow.
+func (p *planned) addProgram(l *listing, name, title string, packs int, mode ir.Mode) {
+	ops := l.ops
+	g := program{Name: name, Title: title, Nodes: packs}
+	in := func(i int) bool { return ops[i].Mode == ir.Always || ops[i].Mode == mode }
+	event, lanes := map[int]int{}, 1
+	for i, op := range ops {
+		if in(i) {
+			lanes = max(lanes, op.Lane+1)
+			for _, w := range op.Wait {
+				if _, known := event[w]; !known && in(w) {
+					event[w] = len(event)
+				}
+			}
+		}
+	}
+	for i := range packs {
+		g.Steps = append(g.Steps, fmt.Sprintf("pack_%d(c)", i))
+	}
+	if lanes > 1 {
+		g.Steps = append(g.Steps, fmt.Sprintf("fork_lanes(c, %d)", lanes))
+	}
+	for i, op := range ops {
+		if !in(i) {
+			continue
+		}
+		for _, w := range op.Wait {
+			if in(w) {
+				g.Steps = append(g.Steps, fmt.Sprintf("await(c, %d, %d)", op.Lane, event[w]))
+			}
+		}
+		g.Steps = append(g.Steps, fmt.Sprintf("%s(c, %d)", l.functions[i], op.Lane))
+		if e, waited := event[i]; waited {
+			g.Steps = append(g.Steps, fmt.Sprintf("signal_event(c, %d, %d)", op.Lane, e))
+		}
+		g.Nodes += l.nodes[i]
+	}
+	if lanes > 1 {
+		g.Steps = append(g.Steps, fmt.Sprintf("join_lanes(c, %d)", lanes))
+	}
+	p.Events = max(p.Events, len(event))
+	p.MaxNodes = max(p.MaxNodes, g.Nodes, 1)
+	p.Programs = append(p.Programs, g)
+}
+
+// pack lists the weights that the first launches rewrite.
+func (p *planned) pack(stage *ir.Stage) error {
+	first, elements, err := packing(stage)
+	if err != nil {
+		return err
+	}
+	p.Packed = elements
+	weights := make([]ir.Ref, 0, len(first))
+	for w := range first {
+		weights = append(weights, w)
+	}
+	sort.Slice(weights, func(i, j int) bool { return weights[i] < weights[j] })
+	b := &builder{stage: stage}
+	for i, w := range weights {
+		if i%packsALaunch == 0 {
+			p.Packs = append(p.Packs, nil)
+		}
+		var d [4]int
+		for axis := range d {
+			if d[axis], err = b.constant(w, axis); err != nil {
+				return err
+			}
+		}
+		last := len(p.Packs) - 1
+		p.Packs[last] = append(p.Packs[last], packEntry{
+			Source: b.address(w), Target: fmt.Sprintf("c->packed + %d * e", first[w]),
+			Outputs: fmt.Sprint(d[0]), Inputs: fmt.Sprint(d[1]), Taps: fmt.Sprint(d[2] * d[3]), Padded: fmt.Sprint((d[1] + 15) / 16 * 16),
+		})
+	}
+	if len(weights) > 0 {
+		p.Kernels = append(p.Kernels, Kernel{Name: symbol("pack_weights<element>"), Threads: 256, Call: "pack_weights<element>", Struct: "reprise_pack_arguments", File: "pack"})
+	}
+	return nil
+}
+
+// finish sorts what has no order of its own and drops repeats.
+func (p *planned) finish(stage *ir.Stage) {
+	sort.Slice(p.Kernels, func(i, j int) bool { return p.Kernels[i].Name < p.Kernels[j].Name })
+	kept := p.Kernels[:0]
+	for i, k := range p.Kernels {
+		if i == 0 || k.Name != p.Kernels[i-1].Name {
+			kept = append(kept, k)
+		}
+	}
+	p.Kernels = kept
+	for lane := range p.Scratch {
+		p.Scratch[lane] = distinct(p.Scratch[lane])
+	}
+	for _, s := range stage.Storages {
+		p.Sizes = append(p.Sizes, dimText(s.Size))
+	}
+	p.Sizes = distinct(p.Sizes)
+}
+
+// distinct sorts texts and drops repeats.
+func distinct(texts []string) []string {
+	sorted := append([]string(nil), texts...)
+	sort.Strings(sorted)
+	var out []string
+	for i, t := range sorted {
+		if i == 0 || t != sorted[i-1] {
+			out = append(out, t)
+		}
+	}
+	return out
+}

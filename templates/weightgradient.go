@@ -1,0 +1,124 @@
+package templates
+
+import (
+	"sort"
+
+	"github.com/reprise-ml/reprise/gen/ir"
+)
+
+// wantedBlocks is how many blocks a reduction is split into at most: two for
+// each multiprocessor of a large GPU. It is a constant, not a property of the
+// device, so that sums have the same order everywhere.
+const wantedBlocks = 264
+
+// conv2dWeightGradient has two launches.
+//
+//	kernel                             grid                                 block  scratch
+//	weight_gradient_partial            splits, channel tiles, tap sets      128    splits * |dW| * 4
+//	depthwise_weight_gradient_partial  splits, channel sets, kernel rows    256    splits * |dW| * 4
+//	weight_gradient_reduce             |dW|/32                              256
+func (b *builder) conv2dWeightGradient(k *ir.Conv2dWeightGradient) error {
+	c, err := b.layer(k.X, k.DWeight, k.DY, k.Kernel, k.Stride, k.Groups)
+	if err != nil {
+		return err
+	}
+	types, err := b.types(k.X, k.DY)
+	if err != nil {
+		return err
+	}
+	taps := c.kernel * c.kernel
+	total := c.outputs * c.groupInputs * taps
+	pixels := b.pixels(k.DY)
+	partial := func(splits Expr) []field {
+		return append([]field{{"x", b.mapText(k.X)}, {"dy", b.mapText(k.DY)}, {"partial", "c->scratch[lane]"},
+			{"span", Ceiling(pixels, splits).C()}}, b.sizeFields(k.X, k.DY)...)
+	}
+	var splits Expr
+	if c.depthwise() {
+		v := b.mapVector(4, k.X, k.DY)
+		lanes := powerOfTwo(c.inputs/v, 32)
+		sets := (c.inputs + lanes*v - 1) / (lanes * v)
+		splits = b.splits(pixels, 256*8/lanes, sets*c.kernel)
+		grid := [3]Expr{splits, Number(sets), Number(c.kernel)}
+		b.add("depthwise", "depthwise_weight_gradient_partial", "weight_gradient", 256, grid, Times(splits, Number(4*total)), partial(splits),
+			"index_t", c.inputs, c.kernel, c.stride, v, lanes, types[0], types[1])
+	} else {
+		if err := b.need(ir.Activation, k.X, k.DY); err != nil {
+			return err
+		}
+		bn := columns(c.groupInputs)
+		together := min(taps, map[int]int{16: 9, 32: 3, 64: 3}[bn])
+		tiles := ((c.groupWidth + 63) / 64) * ((c.groupInputs + bn - 1) / bn)
+		sets := (taps + together - 1) / together * c.groups
+		splits = b.splits(pixels, 512, tiles*sets)
+		grid := [3]Expr{splits, Number(tiles), Number(sets)}
+		vectorX := c.groupInputs%8 == 0 && b.mapVector(8, k.X) == 8
+		vectorDY := c.groupWidth%8 == 0 && b.mapVector(8, k.DY) == 8
+		b.add("weight_gradient", "weight_gradient_partial", "weight_gradient", tileThreads, grid, Times(splits, Number(4*total)), partial(splits),
+			"element", "tf32", "index_t", c.shape(64, bn), together, vectorX, vectorDY)
+	}
+	reduce := []field{{"partial", "c->scratch[lane]"}, {"result", b.address(k.DWeight)}, {"rows", "(int32_t)(" + splits.C() + ")"}}
+	// The partial sums of a depthwise layer lie as one group of C outputs.
+	inputs, groups := c.inputs, c.groups
+	if c.depthwise() {
+		inputs, groups = 1, 1
+	}
+	b.add("weight_gradient", "weight_gradient_reduce", "reduce", 256, grid1(Number((total+31)/32)), Expr{}, reduce,
+		inputs, c.outputs, taps, groups, k.Accumulate)
+	return nil
+}
+
+// splits divides rows into blocks: at least `least` rows each, and no more
+// blocks than the device can hold beside `others` along the other grid axes.
+func (b *builder) splits(rows Expr, least, others int) Expr {
+	return Smaller(Ceiling(rows, Number(least)), Number(max(1, wantedBlocks/others)))
+}
+
+// packing places the packed copies of all weights that the tile kernels read:
+// the first element of each, and the elements in all. Copies start at multiples
+// of 64 elements, so that 16-byte loads are aligned.
+func packing(stage *ir.Stage) (first map[ir.Ref]int, elements int, err error) {
+	programs := [][]ir.Op{stage.Forward}
+	for _, p := range stage.Backward {
+		programs = append(programs, p.Ops)
+	}
+	layers := map[ir.Ref]*convolution{}
+	for _, ops := range programs {
+		for i := range ops {
+			b := &builder{stage: stage, op: &ops[i]}
+			var c *convolution
+			switch k := ops[i].Do.(type) {
+			case *ir.Conv2d:
+				c, err = b.layer(k.X, k.Weight, k.Y, k.Kernel, k.Stride, k.Groups)
+			case *ir.Conv2dInputGradient:
+				c, err = b.layer(k.DX, k.Weight, k.DY, k.Kernel, k.Stride, k.Groups)
+			}
+			if err != nil {
+				return nil, 0, wrap(&ops[i], err)
+			}
+			if c != nil && c.tiled() {
+				layers[c.weight] = c
+			}
+		}
+	}
+	first = map[ir.Ref]int{}
+	for _, w := range sortedWeights(layers) {
+		first[w] = elements
+		elements += (packedElements(layers[w]) + 63) / 64 * 64
+	}
+	return first, elements, nil
+}
+
+func sortedWeights(layers map[ir.Ref]*convolution) []ir.Ref {
+	weights := make([]ir.Ref, 0, len(layers))
+	for w := range layers {
+		weights = append(weights, w)
+	}
+	sort.Slice(weights, func(i, j int) bool { return weights[i] < weights[j] })
+	return weights
+}
+
+// padded is the length of a packed row: input channels up to a multiple of 16.
+func padded(c *convolution) int { return (c.groupInputs + 15) / 16 * 16 }
+
+func packedElements(c *convolution) int { return c.kernel * c.kernel * c.outputs * padded(c) }
