@@ -2,9 +2,9 @@ package replay
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/runtime/device"
 )
 
@@ -27,7 +27,7 @@ func (s *Stage) Backward(cotangents []Source) error {
 	reason := s.step.reason
 	if reason == nil {
 		reason = s.firstReason(s.step.call)
-		if err := s.refusal(reason, s.step.call); err != nil {
+		if err := s.refusal(reason); err != nil {
 			return err
 		}
 	}
@@ -86,7 +86,7 @@ func (s *Stage) runBackward(pattern int, cotangents []Source, reason *Reason) er
 			return s.fit.settle(fmt.Errorf("stage %s: cotangent of %s: %w", s.plan.Name, s.plan.Outputs[i].Name, err))
 		}
 	}
-	reached := s.reached(pattern)
+	reached := s.reached[pattern]
 	kept, err := s.keepGradients(reached)
 	if err != nil {
 		return s.fit.settle(err)
@@ -106,14 +106,18 @@ func (s *Stage) runBackward(pattern int, cotangents []Source, reason *Reason) er
 	return s.fit.settle(s.publish(reached, kept))
 }
 
-// reached lists the positions of the parameters that a pattern gives gradients.
-func (s *Stage) reached(pattern int) []int {
-	var positions []int
-	names := s.plan.Backward[pattern].Parameters
-	for i, p := range s.plan.Parameters {
-		if slices.Contains(names, p.Name) {
-			positions = append(positions, i)
+// reachedBy lists, for each presence pattern, the positions of the parameters
+// that it gives gradients.
+func reachedBy(plan *ir.Stage) [][]int {
+	position := map[string]int{}
+	for i, p := range plan.Parameters {
+		position[p.Name] = i
+	}
+	reached := make([][]int, len(plan.Backward))
+	for pattern, b := range plan.Backward {
+		for _, name := range b.Parameters {
+			reached[pattern] = append(reached[pattern], position[name])
 		}
 	}
-	return positions
+	return reached
 }

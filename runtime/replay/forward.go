@@ -21,7 +21,7 @@ func (s *Stage) Forward(inputs []Source) ([]*Tensor, error) {
 	c := &call{signature: signature}
 	s.adopt(signature)
 	reason := s.firstReason(c)
-	if err := s.refusal(reason, c); err != nil {
+	if err := s.refusal(reason); err != nil {
 		return nil, err
 	}
 	s.step = nil

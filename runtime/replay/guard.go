@@ -87,10 +87,10 @@ func (s *Stage) firstReason(c *call) *Reason {
 	return nil
 }
 
-// refusal is the error of the strict policy for a reason; nil when the policy
-// lets the call run natively.
-func (s *Stage) refusal(reason *Reason, c *call) error {
-	if reason == nil || c.evaluation || !s.options.Capture || !s.fit.settings.Strict {
+// refusal is the error of the strict policy for the reason of a training pass;
+// nil when the policy lets the pass run natively.
+func (s *Stage) refusal(reason *Reason) error {
+	if reason == nil || !s.options.Capture || !s.fit.settings.Strict {
 		return nil
 	}
 	return fmt.Errorf("stage %s: strict: the call cannot be replayed: %s (%s); remove the cause, or turn strict off", s.plan.Name, reason.Text, reason.Guard)

@@ -195,6 +195,26 @@ func TestObservers(t *testing.T) {
 	r.close()
 }
 
+// A device that cannot look inside a stage says so before anything runs; its
+// outputs can be observed.
+func TestObserversOfABlindDevice(t *testing.T) {
+	dev := newFake()
+	dev.blind = true
+	r := newRigOn(t, dev, Settings{}, capture)
+	remove, err := r.stage.Observe("hidden", func(*Tensor) {})
+	require.NoError(t, err)
+	_, err = r.stage.Forward([]Source{image(1, 1, 2)})
+	require.ErrorContains(t, err, "fake cannot show tensors inside a stage; observe the outputs only")
+	require.Zero(t, r.steps())
+	remove()
+	seen := 0
+	_, err = r.stage.Observe("", func(*Tensor) { seen++ })
+	require.NoError(t, err)
+	r.step(1)
+	require.Equal(t, 2, seen)
+	r.close()
+}
+
 // Observers see evaluations too.
 func TestObserversSeeEvaluations(t *testing.T) {
 	r := newRig(t, Settings{}, capture)

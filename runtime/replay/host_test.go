@@ -34,7 +34,12 @@ func buildPlan(t *testing.T, name string, build func(*stage.Builder)) *ir.Stage 
 
 func newHostRig(t *testing.T, options host.Options, settings Settings, wish StageOptions, plans ...*ir.Stage) *hostRig {
 	t.Helper()
-	r := &hostRig{T: t, dev: host.Open(options), momentum: map[string][]float32{}}
+	return newHostRigOn(t, host.Open(options), settings, wish, plans...)
+}
+
+func newHostRigOn(t *testing.T, dev device.Device, settings Settings, wish StageOptions, plans ...*ir.Stage) *hostRig {
+	t.Helper()
+	r := &hostRig{T: t, dev: dev, momentum: map[string][]float32{}}
 	settings.Warn = func(w string) { r.warnings = append(r.warnings, w) }
 	var err error
 	r.fit, err = NewFit(r.dev, settings)
@@ -143,6 +148,9 @@ type batch struct {
 	positives    bool
 }
 
+// rates are the learning rates of a trace test by step; the last one stays.
+var rates = []float32{0.01, 0.01, 0.001}
+
 // train runs a fit whose loss is half the sum of squares of the used outputs.
 func (r *hostRig) train(batches []batch) trace {
 	r.Helper()
@@ -178,7 +186,7 @@ func (r *hostRig) resume(batches []batch, from int) trace {
 		}
 		out.Losses = append(out.Losses, loss)
 		out.Presence = append(out.Presence, presence)
-		r.sgd(0.01, 0.9, 5e-4)
+		r.sgd(rates[min(i, len(rates)-1)], 0.9, 5e-4)
 	}
 	var err error
 	out.State, err = r.fit.Snapshot()

@@ -26,7 +26,8 @@ func trained(t *testing.T, options host.Options, settings Settings, wish StageOp
 
 // Invariants I1, I4, contract section 5 numbers 1 to 3 and 5: losses, presence,
 // weights, statistics and momentum are equal bit for bit with recording on and
-// off, and the launches show that replays were replays.
+// off, and the launches show that replays were replays. The optimizer changes
+// its learning rate on the way (field cases LC-09 and PO-01).
 func TestReplayEqualsNative(t *testing.T) {
 	for _, precision := range []device.Precision{device.FP32, device.Float64} {
 		t.Run(string(precision), func(t *testing.T) {
@@ -53,6 +54,23 @@ func TestReplayEqualsNative(t *testing.T) {
 			require.NotContains(t, native.Presence[0], Absent)
 		})
 	}
+}
+
+// Invariant I8: two fits on one device one after another are equal, each has its
+// own recording, and the memory is back where it was.
+func TestTwoFitsOnOneDevice(t *testing.T) {
+	dev := host.Open(host.Options{})
+	var traces []trace
+	for range 2 {
+		r := newHostRigOn(t, dev, Settings{}, capture, buildPlan(t, "network", smallNetwork))
+		traces = append(traces, r.train(full[:4]))
+		require.Equal(t, 1, r.report(0).Recorded)
+		require.NoError(t, r.fit.Close())
+		require.Zero(t, dev.Counters().Recordings)
+		require.Zero(t, dev.Counters().Bytes)
+	}
+	require.Equal(t, traces[0], traces[1])
+	require.NoError(t, dev.Close())
 }
 
 // Field case SG-06: sizes 64, 96, 64, 96 in small: one recording, and the steps

@@ -27,6 +27,13 @@ func TestLoadPlan(t *testing.T) {
 
 	_, err = LoadPlan(data, "0123456789abcdef")
 	require.ErrorContains(t, err, "the generated Go expects 0123456789ab; run go generate again")
+	good := plan.Digest
+	plan.Digest = "0123456789abcdef"
+	data, err = ir.Encode(plan)
+	require.NoError(t, err)
+	_, err = LoadPlan(data, good)
+	require.ErrorContains(t, err, "its header says 0123456789ab; run go generate again")
+	plan.Digest = good
 	plan.Multiple.Height = 4
 	data, err = ir.Encode(plan)
 	require.NoError(t, err)

@@ -131,6 +131,9 @@ func TestReplayFails(t *testing.T) {
 			r := newRigOn(t, dev, Settings{}, capture)
 			for i := range 5 {
 				r.step(float32(i + 1))
+				if dev.replays >= c.at {
+					require.Zero(t, dev.counters.Recordings, "released in the step that failed")
+				}
 				g, _ := r.gradient(0)
 				require.Equal(t, 4*float32(i+1), g)
 				r.stage.ClearGradients()
@@ -139,13 +142,33 @@ func TestReplayFails(t *testing.T) {
 			got := r.report()
 			require.Equal(t, c.replayed, got.Replayed)
 			require.Equal(t, map[string]int{"G10 replay failed": c.native}, reasons(got))
-			require.Zero(t, dev.counters.Recordings)
 			require.Len(t, r.warnings, 1)
 			start := time.Now()
 			r.close()
 			require.Less(t, time.Since(start), time.Second)
 		})
 	}
+}
+
+// Guard G10 holds for the fit: when one stage fails, no stage replays any more,
+// and a step that another stage has begun with a replay ends natively.
+func TestFailureEndsEveryRecording(t *testing.T) {
+	dev := newFake()
+	r := newRigOn(t, dev, Settings{}, capture)
+	second, err := r.fit.AddStage(pairPlan("second"), capture)
+	require.NoError(t, err)
+	_, err = second.Forward([]Source{image(3, 1, 2)})
+	require.NoError(t, err)
+	dev.failReplay = failAt(2, errInjected)
+	r.forward(1)
+	require.Zero(t, dev.counters.Recordings)
+	require.NoError(t, second.Backward([]Source{image(1, 1, 2), {}}))
+	g, _ := second.Gradient(0)
+	require.Equal(t, []float32{12}, read(t, g))
+	got := r.fit.Report().Stages[1]
+	require.Zero(t, got.Replayed)
+	require.Equal(t, map[string]int{"G10 replay failed": 1}, reasons(got))
+	r.close()
 }
 
 // Invariant I10: after a sticky error nothing is run in place of the replay, and
@@ -241,12 +264,13 @@ func TestCloseReportsErrors(t *testing.T) {
 // A native pass that fails leaves no gradients and a fit that can be closed:
 // contract section 5 number 9.
 func TestNativeRunFails(t *testing.T) {
-	for at := 1; at <= 2; at++ {
+	for at := 3; at <= 4; at++ {
 		dev := newFake()
 		r := newRigOn(t, dev, Settings{}, StageOptions{})
+		r.step(1)
 		dev.failRun = failAt(at, errInjected)
 		_, err := r.stage.Forward([]Source{image(1, 1, 2)})
-		if at == 1 {
+		if at == 3 {
 			require.ErrorIs(t, err, errInjected)
 			require.ErrorContains(t, r.stage.Backward(make([]Source, 2)), "backward without a forward pass")
 		} else {
@@ -257,6 +281,19 @@ func TestNativeRunFails(t *testing.T) {
 		}
 		r.close()
 	}
+}
+
+// A sticky error of a native pass ends the fit like one of a replay.
+func TestStickyErrorOfANativePass(t *testing.T) {
+	dev := newFake()
+	dev.failRun = failAt(1, &device.StickyError{Err: errInjected})
+	r := newRigOn(t, dev, Settings{}, StageOptions{})
+	for range 2 {
+		_, err := r.stage.Forward([]Source{image(1, 1, 2)})
+		require.ErrorIs(t, err, errInjected)
+	}
+	require.Equal(t, 1, dev.runs)
+	r.close()
 }
 
 func TestLoadFails(t *testing.T) {

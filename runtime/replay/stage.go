@@ -22,6 +22,7 @@ type Stage struct {
 
 	trainable []ParameterSignature
 	presence  []Presence // per parameter
+	reached   [][]int    // per presence pattern: parameters that it gives gradients
 
 	retrained string // guard G5
 	changed   string // guard G6
@@ -49,6 +50,7 @@ func newStage(f *Fit, plan *ir.Stage, loaded device.Stage, options StageOptions)
 	s := &Stage{
 		fit: f, plan: plan, loaded: loaded, options: options,
 		presence:  make([]Presence, len(plan.Parameters)),
+		reached:   reachedBy(plan),
 		outputs:   life{until: "the next forward pass"},
 		evaluated: life{until: "the next evaluation"},
 		gradients: life{until: "the next backward pass or clearing of gradients"},

@@ -30,14 +30,12 @@ func (f *Fit) Snapshot() ([]Entry, error) {
 		return nil, err
 	}
 	var state []Entry
-	for _, s := range f.stages {
-		for _, e := range s.entries() {
-			read, err := e.read()
-			if err != nil {
-				return nil, f.settle(fmt.Errorf("state entry %s: %w", e.name, err))
-			}
-			state = append(state, read)
+	for _, e := range f.entries() {
+		read, err := e.read()
+		if err != nil {
+			return nil, f.settle(fmt.Errorf("state entry %s: %w", e.name, err))
 		}
+		state = append(state, read)
 	}
 	return state, nil
 }
@@ -56,11 +54,10 @@ func (f *Fit) Restore(state []Entry) error {
 		}
 		given[e.Name] = e
 	}
-	var wanted []entry
-	for _, s := range f.stages {
-		wanted = append(wanted, s.entries()...)
-	}
+	wanted := f.entries()
+	known := map[string]bool{}
 	for _, w := range wanted {
+		known[w.name] = true
 		e, found := given[w.name]
 		if !found {
 			return fmt.Errorf("state entry %s is missing; restore a snapshot of the same model", w.name)
@@ -68,20 +65,27 @@ func (f *Fit) Restore(state []Entry) error {
 		if err := w.accepts(e); err != nil {
 			return err
 		}
-		delete(given, w.name)
 	}
 	for _, e := range state {
-		if _, left := given[e.Name]; left {
+		if !known[e.Name] {
 			return fmt.Errorf("state entry %s does not exist in this model; restore a snapshot of the same model", e.Name)
 		}
 	}
-	for _, e := range state {
-		at := slices.IndexFunc(wanted, func(w entry) bool { return w.name == e.Name })
-		if err := wanted[at].write(e); err != nil {
-			return f.settle(fmt.Errorf("state entry %s: %w", e.Name, err))
+	for _, w := range wanted {
+		if err := w.write(given[w.name]); err != nil {
+			return f.settle(fmt.Errorf("state entry %s: %w", w.name, err))
 		}
 	}
 	return nil
+}
+
+// entries lists the state of all stages.
+func (f *Fit) entries() []entry {
+	var all []entry
+	for _, s := range f.stages {
+		all = append(all, s.entries()...)
+	}
+	return all
 }
 
 // entry is a parameter or buffer on the device.
