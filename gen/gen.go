@@ -8,12 +8,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/reprise-ml/reprise/gen/commit"
 	"github.com/reprise-ml/reprise/gen/emit"
-	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/gen/load"
 	"github.com/reprise-ml/reprise/gen/pass"
 )
@@ -27,8 +24,9 @@ type Config struct {
 	// Patterns name the packages with definitions, as for the go command.
 	Patterns []string
 
-	// Out is the folder that receives one folder for each generated package,
-	// relative to Dir.
+	// Out is the folder of the generated package, relative to Dir; the package
+	// has its name, and all definitions that the patterns name go there. When
+	// it is empty, each definition package NAME gives generated/NAME.
 	Out string
 
 	// Dump, unless empty, is a folder that receives the text of every stage
@@ -37,31 +35,23 @@ type Config struct {
 }
 
 // Plan generates everything in memory and compares it with the files on disk:
-// one entry per generated package, in the order of their names. Definition
-// packages of one name share a generated package. Nothing is written but dumps.
+// one entry per generated package, in the order of their names. Nothing is
+// written but dumps.
 func Plan(ctx context.Context, config Config) ([]commit.Changes, error) {
-	dir := config.Dir
-	if dir == "" {
-		dir = "."
+	if config.Dir == "" {
+		config.Dir = "."
 	}
-	defined, err := load.Load(ctx, dir, config.Patterns...)
+	defined, err := load.Load(ctx, config.Dir, config.Patterns...)
 	if err != nil {
 		return nil, err
 	}
-	packages, err := merge(defined)
+	packages, err := arrange(config, defined)
 	if err != nil {
 		return nil, err
 	}
 	var changes []commit.Changes
 	for _, p := range packages {
-		if err := p.run(under(dir, config.Dump)); err != nil {
-			return nil, err
-		}
-		files, err := emit.Render(p.Package)
-		if err != nil {
-			return nil, fmt.Errorf("package %s: %w", p.Name, err)
-		}
-		c, err := commit.Compare(filepath.Join(under(dir, config.Out), p.Name), p.Definitions, files)
+		c, err := p.compare(under(config.Dir, config.Dump))
 		if err != nil {
 			return nil, err
 		}
@@ -82,6 +72,18 @@ func under(dir, folder string) string {
 // their plans.
 type generated struct {
 	emit.Package
+	folder string
+}
+
+func (g *generated) compare(dump string) (commit.Changes, error) {
+	if err := g.run(dump); err != nil {
+		return commit.Changes{}, err
+	}
+	files, err := emit.Render(g.Package)
+	if err != nil {
+		return commit.Changes{}, fmt.Errorf("package %s: %w", g.Name, err)
+	}
+	return commit.Compare(g.folder, g.Definitions, files)
 }
 
 // run takes every stage through the passes.
@@ -115,42 +117,4 @@ func writeDump(dir, name, text string) error {
 		return fmt.Errorf("%w; choose another folder with -dump", err)
 	}
 	return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)
-}
-
-// merge joins definition packages of one name.
-func merge(defined []load.Package) ([]*generated, error) {
-	var out []*generated
-	byName := map[string]*generated{}
-	for _, d := range defined {
-		key := strings.ToLower(d.Name)
-		g, known := byName[key]
-		if !known {
-			g = &generated{Package: emit.Package{Name: d.Name}}
-			byName[key] = g
-			out = append(out, g)
-		}
-		if g.Name != d.Name {
-			return nil, fmt.Errorf("packages %s and %s would share a folder where case is ignored; rename one of them", g.Name, d.Name)
-		}
-		g.Definitions = append(g.Definitions, d.Path)
-		g.Stages = append(g.Stages, d.Stages...)
-	}
-	for _, g := range out {
-		if err := g.sort(); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortFunc(out, func(a, b *generated) int { return strings.Compare(a.Name, b.Name) })
-	return out, nil
-}
-
-// sort orders the stages by name and refuses two of one name.
-func (g *generated) sort() error {
-	slices.SortFunc(g.Stages, func(a, b *ir.Stage) int { return strings.Compare(a.Name, b.Name) })
-	for i := 1; i < len(g.Stages); i++ {
-		if a, b := g.Stages[i-1], g.Stages[i]; a.Name == b.Name {
-			return fmt.Errorf("%s: stage %s: package %s has a stage of this name already, from %s; choose another name", b.Pos, b.Name, g.Name, a.Pos)
-		}
-	}
-	return nil
 }

@@ -18,9 +18,9 @@ func newGenCommand() *cobra.Command {
 		Short: "Generate packages from the stage definitions of Go packages",
 		Long: `Generate packages from the stage definitions of Go packages.
 
-Patterns name packages as for the go command. Each package with variables of
-type *stage.Definition becomes one generated package of the same name, in a
-folder of that name below -out. Packages of one name become one together.`,
+Patterns name packages as for the go command. The definitions are the variables
+of type *stage.Definition; all that the patterns name become one package in the
+folder -out, which has the name of that folder.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, patterns []string) error {
 			config.Patterns = patterns
@@ -43,7 +43,7 @@ folder of that name below -out. Packages of one name become one together.`,
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&config.Out, "out", "generated", "folder that receives one folder for each generated package")
+	flags.StringVar(&config.Out, "out", "", "folder of the generated package (default: generated/NAME for each definition package NAME)")
 	flags.StringVar(&config.Dump, "dump", "", "folder that receives the text of each stage after each pass")
 	flags.BoolVar(&check, "check", false, "write nothing; print a diff and fail when files are stale")
 	flags.BoolVar(&diff, "diff", false, "write nothing; print what would change")
@@ -71,4 +71,3 @@ func write(command *cobra.Command, changes []commit.Changes) error {
 	}
 	return nil
 }
-

@@ -8,15 +8,17 @@ import (
 	"os/signal"
 
 	"github.com/spf13/cobra"
+
+	"github.com/reprise-ml/reprise/internal/run"
 )
 
-// run executes a command line and gives the exit code: 0, or 1 after an error,
+// execute runs a command line and gives the exit code: 0, or 1 after an error,
 // which is printed once.
-func run(args []string, stdout, stderr io.Writer) int {
+func execute(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	root := newRootCommand()
-	root.SetArgs(doubleDashes(args))
+	root.SetArgs(run.DoubleDashes(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	if err := root.ExecuteContext(ctx); err != nil {
@@ -37,25 +39,8 @@ func newRootCommand() *cobra.Command {
 	root.AddCommand(
 		newGenCommand(),
 		newInspectCommand(),
+		newNewCommand(),
+		newTrainCommand(),
 	)
 	return root
 }
-
-// doubleDashes lets flags be written with one dash, as Go's own commands do:
-// -check is --check. No flag of this command has a one-letter form but -h, so
-// nothing else can be meant. Numbers stay, and so does what follows "--".
-func doubleDashes(args []string) []string {
-	out := make([]string, len(args))
-	copy(out, args)
-	for i, a := range out {
-		if a == "--" {
-			break
-		}
-		if len(a) > 2 && a[0] == '-' && isLetter(a[1]) {
-			out[i] = "-" + a
-		}
-	}
-	return out
-}
-
-func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }

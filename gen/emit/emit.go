@@ -57,14 +57,17 @@ func stageFiles(p Package, s *ir.Stage) ([]File, error) {
 		return nil, err
 	}
 	files := []File{
-		{Name: Stem(s.Name) + "_gen.go", Data: code},
+		{Name: goName(s.Name), Data: code},
 		{Name: planName(s.Name), Data: plan},
 	}
-	return files, nil
+	device, err := deviceFiles(p, s)
+	return append(files, device...), err
 }
 
 // planName is the file that the generated Go embeds.
 func planName(stage string) string { return Stem(stage) + "_plan.json" }
+
+func goName(stage string) string { return Stem(stage) + "_gen.go" }
 
 // packageFile holds the comment of the package. Names that begin with reprise
 // are refused for stages, so no stage has a file of this name.

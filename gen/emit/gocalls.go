@@ -18,7 +18,7 @@ func (g *goPrinter) load() {
 		Params(jen.Id("fit").Op("*").Add(replay("Fit")), jen.Id("options").Id(g.name(optionSuffix))).
 		Params(jen.Op("*").Id(typ), jen.Error()).
 		Block(
-			jen.List(jen.Id("plan"), jen.Err()).Op(":=").Add(replay("LoadPlan")).Call(jen.Id(embedded(s)), jen.Id(g.name(digestSuffix))),
+			jen.List(jen.Id("plan"), jen.Err()).Op(":=").Id(g.name(planSuffix)).Call(),
 			failed(jen.Nil()),
 			jen.List(jen.Id("stage"), jen.Err()).Op(":=").Id("fit").Dot("AddStage").Call(jen.Id("plan"), jen.Id("options")),
 			failed(jen.Nil()),

@@ -65,6 +65,9 @@ func (g *goPrinter) plan() {
 	g.file.Line()
 	g.file.Comment("//go:embed " + planName(g.stage.Name))
 	g.file.Var().Id(embedded(g.stage.Name)).Index().Byte()
+	g.comment("%s loads the plan of stage %s.", g.name(planSuffix), g.stage.Name)
+	g.file.Func().Id(g.name(planSuffix)).Params().Params(jen.Op("*").Add(replay("Plan")), jen.Error()).
+		Block(jen.Return(replay("LoadPlan").Call(jen.Id(embedded(g.stage.Name)), jen.Id(g.name(digestSuffix)))))
 	g.comment("%s are the wishes for stage %s.", g.name(optionSuffix), g.stage.Name)
 	g.file.Type().Id(g.name(optionSuffix)).Op("=").Add(replay("StageOptions"))
 }

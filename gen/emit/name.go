@@ -1,7 +1,10 @@
 package emit
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -27,6 +30,9 @@ import (
 // first. So names differ on file systems that ignore case as well: o2m_cls is
 // o2m_cls again, head-2 is head_2d2, C is z43. What is appended, such as
 // _gen.go, keeps the go command from reading a system or _test into a name.
+//
+// C symbols begin with reprise_, the package, a number (see space) and the name
+// of the stage's files.
 //
 // State entries, whose names are paths such as model.0.conv.weight, become Go
 // constants with '_' in place of '.', which the rule uses for nothing else.
@@ -89,6 +95,7 @@ const (
 	bufferSuffix    = "Buffer"
 	memorySuffix    = "Memory"
 	digestSuffix    = "Digest"
+	planSuffix      = "Plan"
 	optionSuffix    = "Options"
 )
 
@@ -140,8 +147,10 @@ func Stem(stage string) string {
 	return string(out)
 }
 
-// Prefix starts every C symbol of a stage. Words hold no '_', so no other
-// package and stage can have it.
-func Prefix(packageName, stage string) string {
-	return "reprise_" + word(packageName) + "_" + word(stage) + "_"
+// space names the part of the C symbols of a stage that says where it belongs:
+// the package, and a number that no other package or stage has. The number
+// comes from the names alone, not from what they define, so that it stays.
+func space(p Package, stage string) string {
+	sum := sha256.Sum256([]byte(strings.Join(append(slices.Clone(p.Definitions), stage), "\n")))
+	return word(p.Name) + "_" + hex.EncodeToString(sum[:4])
 }

@@ -25,7 +25,7 @@ var awkward = []string{
 // Field cases CG-12, CG-13 and CG-21: different names stay different as
 // identifiers, files and symbols, and all of them can be used.
 func TestNamesAreValidAndOneToOne(t *testing.T) {
-	suffixes := []string{stageSuffix, inputSuffix, outputSuffix, cotangentSuffix, gradientSuffix, memorySuffix, parameterSuffix, bufferSuffix, digestSuffix, optionSuffix}
+	suffixes := []string{stageSuffix, inputSuffix, outputSuffix, cotangentSuffix, gradientSuffix, memorySuffix, parameterSuffix, bufferSuffix, digestSuffix, planSuffix, optionSuffix}
 	identifiers, fields, files, symbols := owners{}, owners{}, owners{}, owners{}
 	for _, name := range awkward {
 		for _, s := range suffixes {
@@ -38,8 +38,11 @@ func TestNamesAreValidAndOneToOne(t *testing.T) {
 		}
 		fields.add(t, exported(name), name)
 		files.add(t, strings.ToLower(Stem(name)), name)
-		for _, p := range []string{"obb", "obb_a", "o", "Obb", "pakét"} {
-			symbols.add(t, Prefix(p, name), p+" "+name)
+		for _, p := range []string{"obb", "obb_a", "o", "Obb", "pakét", "_x"} {
+			for _, path := range []string{"example.com/", "example.com/test/"} {
+				id := space(Package{Name: p, Definitions: []string{path + p}}, name) + "_" + Stem(name)
+				symbols.add(t, id, path+" "+p+" "+name)
+			}
 		}
 	}
 	for id := range identifiers {
@@ -50,7 +53,7 @@ func TestNamesAreValidAndOneToOne(t *testing.T) {
 		require.Regexp(t, regexp.MustCompile(`^[a-z][a-z0-9_]*$`), f)
 	}
 	for s := range symbols {
-		require.Regexp(t, regexp.MustCompile(`^reprise_[A-Za-z0-9]+_[A-Za-z0-9]+_$`), s)
+		require.Regexp(t, regexp.MustCompile(`^[A-Za-z0-9]+_[0-9a-f]{8}_[a-z][a-z0-9_]*$`), s)
 	}
 }
 
@@ -72,13 +75,13 @@ func TestUsualNamesReadWell(t *testing.T) {
 	require.Equal(t, "O2mCls", exported("o2m_cls"))
 	require.Equal(t, "o2m_cls", Stem("o2m_cls"))
 	require.Equal(t, "Parameter_model_0_conv_weight", entry("network", parameterSuffix, "model.0.conv.weight"))
-	require.Equal(t, "reprise_obb_network_", Prefix("obb", "network"))
+	require.Regexp(t, "^obb_[0-9a-f]{8}$", space(Package{Name: "obb", Definitions: []string{"example.com/obb"}}, "network"))
 }
 
 // No suffix ends with another one: otherwise stage x_input and its Gradients
 // would meet stage x and its InputGradients.
 func TestSuffixesAreFree(t *testing.T) {
-	suffixes := []string{stageSuffix, inputSuffix, outputSuffix, cotangentSuffix, gradientSuffix, memorySuffix, parameterSuffix, bufferSuffix, digestSuffix, optionSuffix}
+	suffixes := []string{stageSuffix, inputSuffix, outputSuffix, cotangentSuffix, gradientSuffix, memorySuffix, parameterSuffix, bufferSuffix, digestSuffix, planSuffix, optionSuffix}
 	for _, a := range suffixes {
 		for _, b := range suffixes {
 			require.True(t, a == b || !strings.HasSuffix(a, b), "%s ends with %s", a, b)
