@@ -83,7 +83,7 @@ func Load(path string, flags *pflag.FlagSet) (*Settings, error) {
 
 // resolve applies defaults and given values, later ones over earlier ones.
 func resolve(values []given) (*Settings, error) {
-	s := new(Settings)
+	s := &Settings{given: map[string]bool{}}
 	origins := map[string]string{}
 	for _, v := range values {
 		value, ok := v.key.parse(v.text)
@@ -92,6 +92,7 @@ func resolve(values []given) (*Settings, error) {
 		}
 		v.key.set(s, value)
 		origins[v.key.name] = v.origin
+		s.given[v.key.name] = true
 	}
 	if _, ok := origins["task"]; !ok {
 		return nil, missing(find("task"), "")

@@ -13,7 +13,12 @@ type Settings struct {
 	Optim   Optim
 	Loss    Loss
 	Run     Run
+
+	given map[string]bool // keys that the user set
 }
+
+// Given tells whether the user set a key, in the file or by a flag.
+func (s *Settings) Given(key string) bool { return s.given[key] }
 
 // Model describes the network and what of it is recorded.
 type Model struct {

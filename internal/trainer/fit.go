@@ -44,7 +44,7 @@ func (f *Fit[T]) open(dev device.Device) error {
 		Precision:  precisionOf[T](),
 		Strict:     f.options.Strict,
 		Accumulate: f.options.Accumulate,
-		Batch:      f.options.BatchSize,
+		Batch:      min(f.options.BatchSize, f.data.Train.Images()),
 		Seed:       f.options.TrainerSeed,
 		Warn:       f.warn,
 	})
@@ -85,18 +85,14 @@ func (f *Fit[T]) warn(warning string) {
 // ends, or StopAfter is reached, it saves a checkpoint first; a cancelled
 // context is returned as its error.
 func (f *Fit[T]) Run(ctx context.Context) error {
-	if f.options.Progress != nil {
-		defer f.options.Progress.Finish()
-	}
-	if f.at.Batch > 0 {
-		f.alpha = f.options.BranchWeight.At(f.at.Epoch, f.options.MaxEpochs)
-	}
+	begun := false
 	for batch, err := range f.data.Train.Stream(ctx, f.at, f.options.MaxEpochs) {
 		if err != nil {
 			return f.stop(ctx, err)
 		}
-		if batch.Position.Batch == 0 {
-			f.alpha = f.options.BranchWeight.At(batch.Epoch, f.options.MaxEpochs)
+		if f.at.Batch == 0 || !begun {
+			f.begin()
+			begun = true
 		}
 		if err := f.step(batch); err != nil {
 			return fmt.Errorf("epoch %d, batch %d: %w", batch.Epoch, batch.Position.Batch, err)
@@ -118,6 +114,14 @@ func (f *Fit[T]) Run(ctx context.Context) error {
 	return nil
 }
 
+// begin sets what is fixed for an epoch.
+func (f *Fit[T]) begin() {
+	f.alpha = f.options.BranchWeight.At(f.at.Epoch, f.options.MaxEpochs)
+	if f.options.Progress != nil {
+		f.options.Progress.Begin(f.at.Epoch, f.at.Batch)
+	}
+}
+
 // stop ends a fit early. After a cancellation the state is complete and is
 // saved; after another error it may not be, and the last checkpoint stays.
 func (f *Fit[T]) stop(ctx context.Context, err error) error {
@@ -137,7 +141,7 @@ func (f *Fit[T]) endEpoch(ctx context.Context, epoch int) error {
 		}
 	}
 	if f.options.Progress != nil {
-		f.options.Progress.Epoch(epoch, figures)
+		f.options.Progress.End(epoch, figures)
 	}
 	return f.Save()
 }

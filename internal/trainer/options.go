@@ -44,12 +44,12 @@ type Options struct {
 
 // Progress is shown while a fit runs.
 type Progress interface {
-	// Step tells of a finished micro-batch: images in it, the total loss and
-	// the terms.
-	Step(images int, loss float64, terms []Term)
-	// Epoch tells of a finished epoch and its validation figures.
-	Epoch(epoch int, validation []Term)
-	Finish()
+	// Begin tells that an epoch begins, at a batch other than 0 after a resume.
+	Begin(epoch, batch int)
+	// Step tells of a finished micro-batch: its images and its loss.
+	Step(images int, loss float64)
+	// End tells that an epoch is over, with its validation figures.
+	End(epoch int, validation []Term)
 }
 
 // Data are the loaders of a fit. Validation may be nil.

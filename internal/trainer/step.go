@@ -31,7 +31,7 @@ func (f *Fit[T]) step(batch *data.Batch) error {
 		return err
 	}
 	if f.options.Progress != nil {
-		f.options.Progress.Step(batch.N, loss.Total, loss.Terms())
+		f.options.Progress.Step(batch.N, loss.Total)
 	}
 	return nil
 }

@@ -1,0 +1,94 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-ml/reprise/internal/config"
+	"github.com/reprise-ml/reprise/internal/data"
+)
+
+// Command makes the train command. networkOf finds the network that the
+// settings ask for.
+func Command(networkOf func(*config.Settings) (Network, error)) *cobra.Command {
+	var c trainCommand
+	command := &cobra.Command{
+		Use:   "train",
+		Short: "Train a network, natively or with its stages recorded and replayed",
+		Long: `Train a network on labelled images. Settings are dotted keys, in a YAML file
+given by -config or as flags; flags win. The run folder receives the resolved
+settings, every loss and the latest checkpoint, from which run.resume continues
+to the same bytes. Recording changes no byte of the result.`,
+		Example: `  reprise train -task obb -data data.yaml --model.capture_network=true --run.dir=runs/first
+  reprise train -config settings.yaml -data data.yaml --trainer.max_epochs=8
+  reprise train -task obb -data data.yaml --run.dir=runs/first --run.resume=runs/first/last.safetensors`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if c.data == "" {
+				return errors.New("-data is not set; give the data.yaml of a data set")
+			}
+			settings, err := c.settings(command)
+			if err != nil {
+				return err
+			}
+			network, err := networkOf(settings)
+			if err != nil {
+				return err
+			}
+			return c.run(command, settings, network)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&c.data, "data", "", "`FILE` that describes the data set: data.yaml")
+	flags.StringVar(&c.config, "config", "", "YAML `FILE` of settings")
+	flags.BoolVar(&c.json, "json", false, "write the summary as JSON")
+	flags.IntVar(&c.stopAfter, "stop-after", 0, "end after this many optimizer steps, with a checkpoint")
+	config.Register(flags)
+	return command
+}
+
+type trainCommand struct {
+	data, config string
+	json         bool
+	stopAfter    int
+}
+
+// settings resolves the settings. A class count that nobody set is that of
+// the data set.
+func (c *trainCommand) settings(command *cobra.Command) (*config.Settings, error) {
+	settings, err := config.Load(c.config, command.Flags())
+	if err != nil || settings.Given("model.classes") {
+		return settings, err
+	}
+	described, err := data.ReadConfig(c.data)
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Flags().Set("model.classes", strconv.Itoa(len(described.Names))); err != nil {
+		return nil, err
+	}
+	return config.Load(c.config, command.Flags())
+}
+
+func (c *trainCommand) run(command *cobra.Command, settings *config.Settings, network Network) error {
+	request := Request{Settings: settings, Network: network, DataFile: c.data, StopAfter: c.stopAfter, Progress: command.ErrOrStderr()}
+	summary, err := Fit(command.Context(), request)
+	if summary == nil {
+		return err
+	}
+	if err != nil && summary.Checkpoint != "" {
+		err = fmt.Errorf("%w; continue with --run.resume=%s", err, summary.Checkpoint)
+	}
+	return errors.Join(c.print(command.OutOrStdout(), summary), err)
+}
+
+func (c *trainCommand) print(w io.Writer, summary *Summary) error {
+	if c.json {
+		return summary.WriteJSON(w)
+	}
+	return summary.WriteText(w)
+}

@@ -1,0 +1,39 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reprise-ml/reprise/internal/config"
+	"github.com/reprise-ml/reprise/internal/data"
+	"github.com/reprise-ml/reprise/internal/trainer"
+)
+
+// openData reads both splits of a data file and makes their loaders.
+func openData(ctx context.Context, s *config.Settings, described *data.Config, format data.RowFormat) (trainer.Data, error) {
+	if len(described.Names) != s.Model.Classes {
+		return trainer.Data{}, fmt.Errorf("%s names %d classes, model.classes is %d; set --model.classes=%d", described.File, len(described.Names), s.Model.Classes, len(described.Names))
+	}
+	train, err := data.Open(ctx, described, "train", data.Options{Format: format})
+	if err != nil {
+		return trainer.Data{}, err
+	}
+	options := data.LoaderOptions{
+		BatchSize: s.Data.BatchSize, Width: s.Data.ImgSize, Height: s.Data.ImgSize,
+		Workers: max(s.Data.Workers, 1), Seed: s.Data.Seed, Shuffle: true,
+	}
+	var out trainer.Data
+	if out.Train, err = data.NewLoader(train, data.TrainingPipeline(s.Data.ImgSize), options); err != nil {
+		return trainer.Data{}, err
+	}
+	if !described.Has("val") {
+		return out, nil
+	}
+	validation, err := data.Open(ctx, described, "val", data.Options{Format: format})
+	if err != nil {
+		return trainer.Data{}, err
+	}
+	options.Shuffle = false
+	out.Validation, err = data.NewLoader(validation, data.ValidationPipeline(s.Data.ImgSize), options)
+	return out, err
+}

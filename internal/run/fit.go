@@ -1,0 +1,105 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/reprise-ml/reprise/internal/catalog"
+	"github.com/reprise-ml/reprise/internal/config"
+	"github.com/reprise-ml/reprise/internal/data"
+	"github.com/reprise-ml/reprise/internal/trainer"
+	"github.com/reprise-ml/reprise/runtime/device"
+)
+
+// SettingsName is the file of the resolved settings in a run folder.
+const SettingsName = "settings.yaml"
+
+// Request is a fit to run.
+type Request struct {
+	Settings  *config.Settings
+	Network   Network
+	DataFile  string // data.yaml
+	StopAfter int    // optimizer steps; 0 runs all epochs
+
+	// Progress receives the progress line and warnings; nil for none.
+	Progress io.Writer
+}
+
+// Fit runs a fit from the first batch to the last checkpoint. After a
+// cancellation the summary tells what was done, and a checkpoint was written.
+func Fit(ctx context.Context, r Request) (*Summary, error) {
+	if r.Settings.Trainer.Precision == string(device.Float64) {
+		return fit[float64](ctx, r)
+	}
+	return fit[float32](ctx, r)
+}
+
+func fit[T device.Float](ctx context.Context, r Request) (summary *Summary, err error) {
+	start := time.Now()
+	task, format, err := taskOf[T](r)
+	if err != nil {
+		return nil, err
+	}
+	described, err := data.ReadConfig(r.DataFile)
+	if err != nil {
+		return nil, err
+	}
+	loaders, err := openData(ctx, r.Settings, described, format)
+	if err != nil {
+		return nil, err
+	}
+	dev, err := OpenDevice(r.Settings.Device)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	options := optionsOf(r.Settings)
+	options.StopAfter, options.Log = r.StopAfter, r.Progress
+	meter := newMeter(r.Progress, r.Settings.Trainer.MaxEpochs, r.Settings.Data.BatchSize, loaders)
+	options.Progress = meter
+	f, err := trainer.New(dev, task, loaders, options)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := writeSettings(r.Settings); err != nil {
+		return nil, err
+	}
+	runErr := f.Run(ctx)
+	if runErr != nil && ctx.Err() == nil {
+		return nil, runErr
+	}
+	summary, err = summarise(r.Settings, f, meter, time.Since(start))
+	return summary, errors.Join(runErr, err)
+}
+
+// taskOf fits the network and its objective together.
+func taskOf[T device.Float](r Request) (trainer.Task[T], data.RowFormat, error) {
+	plans, err := r.Network.plans(r.Settings)
+	if err != nil {
+		return trainer.Task[T]{}, nil, err
+	}
+	return catalog.Task[T](r.Settings, plans)
+}
+
+// writeSettings keeps the resolved settings beside the checkpoints.
+func writeSettings(s *config.Settings) error {
+	if s.Run.Dir == "" {
+		return nil
+	}
+	text, err := s.YAML()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.Run.Dir, 0o755); err != nil {
+		return fmt.Errorf("run.dir: %w", err)
+	}
+	return renameio.WriteFile(filepath.Join(s.Run.Dir, SettingsName), text, 0o644)
+}

@@ -1,0 +1,31 @@
+package run
+
+import (
+	"github.com/reprise-ml/reprise/internal/config"
+	"github.com/reprise-ml/reprise/internal/optim"
+	"github.com/reprise-ml/reprise/internal/trainer"
+)
+
+// optionsOf turns settings into those of the trainer.
+func optionsOf(s *config.Settings) trainer.Options {
+	return trainer.Options{
+		CaptureNetwork: s.Model.CaptureNetwork,
+		Strict:         s.Trainer.Strict,
+		MaxEpochs:      s.Trainer.MaxEpochs,
+		BatchSize:      s.Data.BatchSize,
+		Accumulate:     s.Trainer.Accumulate,
+		Clip:           s.Trainer.GradientClip,
+		TrainerSeed:    s.Trainer.Seed,
+		DataSeed:       s.Data.Seed,
+		Rate:           optim.LearningRateOptions{LR: s.Optim.LR, LRF: s.Optim.LRF, WarmupEpochs: s.Optim.WarmupEpochs},
+		Optimizer: optim.MuSGDOptions{
+			Momentum: s.Optim.Momentum, WeightDecay: s.Optim.WeightDecay,
+			WMuon: s.Optim.WMuon, WSGD: s.Optim.WSGD, NSSteps: s.Optim.NSSteps,
+		},
+		Average:       optim.EMAOptions{Decay: s.Optim.EMADecay, Tau: s.Optim.EMATau, UpdateEvery: s.Optim.EMAUpdateEvery},
+		BranchWeight:  optim.BranchWeight{Alpha: s.Loss.Alpha, AlphaInit: s.Loss.AlphaInit, AlphaFinal: s.Loss.AlphaFinal},
+		Configuration: s.HyperParameters(),
+		Dir:           s.Run.Dir,
+		Resume:        s.Run.Resume,
+	}
+}
