@@ -41,6 +41,7 @@ func newRootCommand() *cobra.Command {
 		newInspectCommand(),
 		newNewCommand(),
 		newTrainCommand(),
+		newVerifyCommand(),
 	)
 	return root
 }

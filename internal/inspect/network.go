@@ -16,14 +16,14 @@ type Network struct {
 	Task    string
 	Classes int // of the published model
 	Size    int // height and width that the published counts stand for, in pixels
-	Define  func(scale yolo26.Scale, classes int) *stage.Definition
+	Define  func(scale yolo26.Scale, classes int, options ...stage.InputOption) *stage.Definition
 }
 
 // Networks lists the tasks by name.
 func Networks() []Network {
 	return []Network{{
 		Task: "obb", Classes: obb.Classes, Size: 1024,
-		Define: func(scale yolo26.Scale, classes int) *stage.Definition { return obb.Define(scale, classes) },
+		Define: obb.Define,
 	}}
 }
 
