@@ -81,6 +81,30 @@ func TestGradientsAddUp(t *testing.T) {
 	})
 }
 
+// A gradient saved in the middle of an accumulation window takes part in the
+// rest of it.
+func TestRestoreGradient(t *testing.T) {
+	eachWay(t, func(t *testing.T, r *rig) {
+		require.NoError(t, r.stage.RestoreGradient(0, Float32s([]float32{10}, 1)))
+		restored, presence := r.gradient(0)
+		require.Equal(t, Present, presence)
+		require.EqualValues(t, 10, restored)
+		r.forward(1)
+		r.backward(number(1), nil)
+		a, _ := r.gradient(0)
+		require.EqualValues(t, 14, a)
+
+		require.ErrorContains(t, r.stage.RestoreGradient(2, Float32s(values(1, 8), 8)), "no output reaches pair.unused")
+		require.ErrorContains(t, r.stage.RestoreGradient(1, Float32s(values(1, 2), 2)), "gradient of pair.b: it has shape [2], the parameter has [1]")
+		require.ErrorContains(t, r.stage.RestoreGradient(1, Float32s(values(1, 2), 1)), "2 values for shape [1]")
+		require.ErrorContains(t, r.stage.RestoreGradient(1, Source{}), "gradient of pair.b")
+		require.NoError(t, r.stage.SetTrainable("pair.b", false))
+		require.ErrorContains(t, r.stage.RestoreGradient(1, Float32s(values(1, 1), 1)), "pair.b is frozen")
+		_, presence = r.gradient(1)
+		require.Equal(t, Absent, presence)
+	})
+}
+
 // Field case GR-06: gradients of 0.25 from 4 micro-batches make 1.0, nothing is
 // recorded, also while a warm-up still accumulates less.
 func TestAccumulationIsNative(t *testing.T) {

@@ -247,6 +247,16 @@ func TestCloseOrderAndSecondFit(t *testing.T) {
 	}
 }
 
+// Invariant I8: a fit that is cancelled between the two passes of a replayed
+// step leaves nothing alive either.
+func TestCloseInTheMiddleOfAStep(t *testing.T) {
+	r := newRig(t, Settings{}, capture)
+	out := r.forward(1)
+	r.close()
+	require.ErrorContains(t, out[0].ReadFloat32(make([]float32, 4)), "ended with")
+	require.ErrorContains(t, r.stage.Backward(make([]Source, 2)), "the fit is closed")
+}
+
 // Field case LC-12: errors while releasing are reported and stop nothing.
 func TestCloseReportsErrors(t *testing.T) {
 	dev := newFake()
