@@ -27,9 +27,9 @@ func (b *Builder) Input(name string, shape Shape, options ...InputOption) Tensor
 	}
 	out := make([]ir.Dim, len(shape))
 	for i, s := range shape {
-		d, err := s.dim()
+		d, err := s.dim(b.core.stage.Multiple)
 		if err != nil {
-			b.core.mistake(pos, "input", fmt.Sprintf("%s: %v", name, err), "use a positive number, Batch, Height or Width")
+			b.core.mistake(pos, "input", fmt.Sprintf("%s: %v", name, err), "use a positive number, Batch, Height or Width, or a part of them that Builder.Multiple, declared first, makes whole")
 			return b.failed()
 		}
 		out[i] = d
@@ -55,18 +55,23 @@ func channelsFromEnd(k kind) int {
 	return 1
 }
 
-func (s Size) dim() (ir.Dim, error) {
+func (s Size) dim(multiple ir.Multiple) (ir.Dim, error) {
 	switch {
-	case s == Batch:
-		return ir.N, nil
-	case s == Height:
-		return ir.H, nil
-	case s == Width:
-		return ir.W, nil
-	case s < 1:
+	case s > 0:
+		return ir.Const(int(s)), nil
+	case s == 0:
+		return ir.Dim{}, fmt.Errorf("the size 0 is not a size")
+	}
+	kind, divisor := s.open()
+	whole, known := map[int]ir.Dim{-int(Batch): ir.N, -int(Height): ir.H, -int(Width): ir.W}[kind]
+	if !known {
 		return ir.Dim{}, fmt.Errorf("the size %d is not a size", int(s))
 	}
-	return ir.Const(int(s)), nil
+	part, even := whole.Divide(divisor, multiple)
+	if !even {
+		return ir.Dim{}, fmt.Errorf("%s/%d does not come out even for every allowed size", whole, divisor)
+	}
+	return part, nil
 }
 
 // OutputOption changes how an output is treated.

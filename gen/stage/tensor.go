@@ -21,6 +21,24 @@ const (
 	Width  Size = -3
 )
 
+// sizeKinds is above the kinds of open sizes: -s is the kind, 1 to 3, plus
+// sizeKinds times the divisor of a size that Over made.
+const sizeKinds = 4
+
+// Over is an open size divided by a whole number, as the maps of a feature
+// pyramid have it: Height.Over(8). The stage's Multiple must let it come out
+// even.
+func (s Size) Over(divisor int) Size {
+	if s >= 0 || s == Batch || divisor < 1 {
+		return 0 // no size, which the declaration that uses it reports
+	}
+	kind, before := s.open()
+	return -Size(kind + sizeKinds*before*divisor)
+}
+
+// open takes an open size apart.
+func (s Size) open() (kind, divisor int) { return -int(s) % sizeKinds, max(-int(s)/sizeKinds, 1) }
+
 // Shape is the declared shape of an input.
 type Shape []Size
 
