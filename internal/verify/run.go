@@ -25,13 +25,13 @@ type Request struct {
 
 // Result is what a verification found.
 type Result struct {
-	File      string             `json:"file"`
-	Kind      string             `json:"kind"` // case or trajectory
-	Task      string             `json:"task"`
-	Precision device.Precision   `json:"precision"`
-	Worst     []Worst            `json:"worst"`
-	Replayed  int                `json:"replayed"`
-	Failure   string             `json:"failure,omitempty"` // the first deviation beyond its tolerance
+	File      string           `json:"file"`
+	Kind      string           `json:"kind"` // case or trajectory
+	Task      string           `json:"task"`
+	Precision device.Precision `json:"precision"`
+	Worst     []Worst          `json:"worst"`
+	Replayed  int              `json:"replayed"`
+	Failure   string           `json:"failure,omitempty"` // the first deviation beyond its tolerance
 }
 
 // Worst is the worst deviation of a kind. JSON has no infinity, so a

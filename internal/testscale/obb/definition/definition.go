@@ -1,5 +1,5 @@
 // Package definition is the oriented-box network at test scale: every block of
-// the published network, small enough for tests in float64.
+// the published network, small enough for tests in float64 and for the demo.
 package definition
 
 import (
@@ -9,5 +9,8 @@ import (
 
 //go:generate go run github.com/reprise-ml/reprise/cmd/reprise gen -out .. .
 
+// Classes is the number of classes that the project's synthetic scenes draw.
+const Classes = 4
+
 // Network is the oriented-box network at test scale.
-var Network = obb.Define(yolo26.Test, obb.Classes)
+var Network = obb.Define(yolo26.Test, Classes)
