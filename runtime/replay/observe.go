@@ -66,24 +66,18 @@ func (s *Stage) find(name string) ir.Ref {
 }
 
 // lastWrite names the operation after which a tensor holds its value: the last
-// one that writes the tensor itself, or else, for a tensor that is written in
-// parts, the last one that writes its storage. It is empty when none does.
+// one that writes its storage, because a tensor may be written in parts. It is
+// empty when none does.
 func lastWrite(plan *ir.Stage, ops []ir.Op, ref ir.Ref) string {
-	whole, part := "", ""
+	last := ""
 	for i := range ops {
 		for _, written := range ops[i].Writes() {
-			if written == ref {
-				whole = ops[i].Name
-			}
 			if plan.Tensor(written).Storage == plan.Tensor(ref).Storage {
-				part = ops[i].Name
+				last = ops[i].Name
 			}
 		}
 	}
-	if whole != "" {
-		return whole
-	}
-	return part
+	return last
 }
 
 // runNatively issues the launches of a program, and shows values of forward

@@ -16,10 +16,10 @@ import (
 func TestObserversInsideARealStage(t *testing.T) {
 	layers := func(b *stage.Builder) (first, joined, last stage.Tensor) {
 		x := b.Input("x", stage.Shape{stage.Batch, 2, stage.Height, stage.Width})
-		first = b.Scope("first").Conv2d(x, stage.Conv{Out: 4, Kernel: 3})
-		second := b.Scope("second").Conv2d(first, stage.Conv{Out: 4, Kernel: 3})
-		third := b.Scope("third").Conv2d(second, stage.Conv{Out: 4, Kernel: 3})
-		joined = b.Concat(third, b.Scope("fourth").Conv2d(third, stage.Conv{Out: 4}))
+		first = b.Scale(x, 2) // no gradient needs it, so its memory is free after its last use
+		second := b.Scale(first, 3)
+		third := b.Scope("third").Conv2d(b.Scale(second, 5), stage.Conv{Out: 2, Kernel: 3})
+		joined = b.Concat(third, b.Scope("fourth").Conv2d(third, stage.Conv{Out: 2}))
 		x = joined
 		for _, name := range []string{"fifth", "sixth", "seventh"} {
 			x = b.SiLU(b.Scope(name).Conv2d(x, stage.Conv{Out: 8, Kernel: 3}))
@@ -44,10 +44,9 @@ func TestObserversInsideARealStage(t *testing.T) {
 	r := newHostRig(t, host.Options{}, Settings{}, capture, plan)
 	s := r.stages[0]
 	got := map[string][][]float32{}
-	for name, kernel := range map[string]string{"first": "first.weight", "joined": "fifth.weight"} {
-		_, err := s.Observe(tensorBeside(t, plan, kernel, name == "joined"), func(v *Tensor) {
-			got[name] = append(got[name], read(t, v))
-		})
+	first, joined := namesInside(t, plan)
+	for key, tensor := range map[string]string{"first": first, "joined": joined} {
+		_, err := s.Observe(tensor, func(v *Tensor) { got[key] = append(got[key], read(t, v)) })
 		require.NoError(t, err)
 	}
 	for range 2 {
@@ -64,20 +63,23 @@ func TestObserversInsideARealStage(t *testing.T) {
 	shown.close()
 }
 
-// tensorBeside gives the name of the input or output of the convolution with a
-// certain weight.
-func tensorBeside(t *testing.T, plan *ir.Stage, weight string, input bool) string {
+// namesInside gives the names of the first scaled tensor and of the input of the
+// fifth layer in the plan of TestObserversInsideARealStage.
+func namesInside(t *testing.T, plan *ir.Stage) (first, joined string) {
 	t.Helper()
 	for _, op := range plan.Forward {
-		k, ok := op.Do.(*ir.Conv2d)
-		if !ok || plan.Tensor(k.Weight).Name != weight {
-			continue
+		switch k := op.Do.(type) {
+		case *ir.Scale:
+			if first == "" {
+				first = plan.Tensor(k.Y).Name
+			}
+		case *ir.Conv2d:
+			if plan.Tensor(k.Weight).Name == "fifth.weight" {
+				joined = plan.Tensor(k.X).Name
+			}
 		}
-		if input {
-			return plan.Tensor(k.X).Name
-		}
-		return plan.Tensor(k.Y).Name
 	}
-	require.Failf(t, "no convolution", "with weight %s", weight)
-	return ""
+	require.NotEmpty(t, first)
+	require.NotEmpty(t, joined)
+	return first, joined
 }
