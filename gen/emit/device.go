@@ -2,7 +2,10 @@ package emit
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/templates"
@@ -17,12 +20,17 @@ const constraint = "//go:build cuda\n"
 func deviceFiles(p Package, s *ir.Stage) ([]File, error) {
 	named := *s
 	named.Name = Stem(s.Name)
-	kernels, err := templates.Kernels(&named, space(p, s.Name))
-	if err != nil {
-		return nil, err
-	}
-	source, header, err := templates.Wrapper(&named, space(p, s.Name))
-	if err != nil {
+	var kernels, source, header []byte
+	var both errgroup.Group
+	both.Go(func() (err error) {
+		kernels, err = templates.Kernels(&named, space(p, s.Name))
+		return err
+	})
+	both.Go(func() (err error) {
+		source, header, err = templates.Wrapper(&named, space(p, s.Name))
+		return err
+	})
+	if err := both.Wait(); err != nil {
 		return nil, err
 	}
 	return []File{
@@ -36,4 +44,16 @@ func deviceFiles(p Package, s *ir.Stage) ([]File, error) {
 func constrained(source []byte) []byte {
 	first, rest, _ := bytes.Cut(source, []byte("\n"))
 	return slices.Concat(first, []byte("\n\n"+constraint), rest)
+}
+
+// cgoFile makes the wrappers part of a build with the tag, which needs the
+// headers and the library of the CUDA driver.
+func cgoFile(p Package) File {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "// %s\n\n%s\npackage %s\n\n// #cgo LDFLAGS: -lcuda\n", Header, constraint, p.Name)
+	for _, s := range p.Stages {
+		fmt.Fprintf(&b, "// #include \"%s_gen.h\"\n", Stem(s.Name))
+	}
+	b.WriteString("import \"C\"\n")
+	return File{Name: "reprise_cuda_gen.go", Data: b.Bytes()}
 }

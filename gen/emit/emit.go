@@ -6,6 +6,8 @@
 package emit
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -31,7 +33,7 @@ type File struct {
 
 // Render prints a package. The manifest, which lists the other files, is last.
 func Render(p Package) ([]File, error) {
-	files := []File{packageFile(p)}
+	files := []File{packageFile(p), cgoFile(p)}
 	for _, s := range p.Stages {
 		of, err := stageFiles(p, s)
 		if err != nil {
@@ -52,16 +54,24 @@ func stageFiles(p Package, s *ir.Stage) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	code, err := goFile(p.Name, s)
+	device, err := deviceFiles(p, s)
 	if err != nil {
 		return nil, err
 	}
-	files := []File{
-		{Name: goName(s.Name), Data: code},
-		{Name: planName(s.Name), Data: plan},
+	code, err := goFile(p.Name, s, digest(device))
+	if err != nil {
+		return nil, err
 	}
-	device, err := deviceFiles(p, s)
-	return append(files, device...), err
+	return append([]File{{Name: goName(s.Name), Data: code}, {Name: planName(s.Name), Data: plan}}, device...), nil
+}
+
+// digest is the SHA-256 of the contents of files, in hex.
+func digest(files []File) string {
+	sum := sha256.New()
+	for _, f := range files {
+		sum.Write(f.Data)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // planName is the file that the generated Go embeds.

@@ -15,13 +15,14 @@ import (
 const replayPath = "github.com/reprise-ml/reprise/runtime/replay"
 
 // goFile prints the typed Go of one stage.
-func goFile(packageName string, s *ir.Stage) ([]byte, error) {
+// kernels is the digest of its CUDA and C text.
+func goFile(packageName string, s *ir.Stage, kernels string) ([]byte, error) {
 	f := jen.NewFile(packageName)
 	f.HeaderComment(Header)
 	f.ImportName(replayPath, "replay")
 	f.Anon("embed")
 	g := &goPrinter{file: f, stage: s}
-	g.plan()
+	g.plan(kernels)
 	g.ports()
 	g.gradients()
 	g.entries(parameterSuffix, "a parameter", parameterRows(s))
@@ -56,12 +57,15 @@ func replay(name string) *jen.Statement { return jen.Qual(replayPath, name) }
 
 func tensor() *jen.Statement { return jen.Op("*").Add(replay("Tensor")) }
 
-// plan declares what ties the Go file to the plan file and to the runtime.
-func (g *goPrinter) plan() {
+// plan declares what ties the Go file to the plan file, to the text of the
+// kernels and to the runtime.
+func (g *goPrinter) plan(kernels string) {
 	g.comment("A runtime that this file was not generated for does not compile with it.")
 	g.file.Const().Id("_").Op("=").Add(replay("GeneratedFormat1"))
 	g.comment("%s is the SHA-256 of the plan of stage %s.", g.name(digestSuffix), g.stage.Name)
 	g.file.Const().Id(g.name(digestSuffix)).Op("=").Lit(g.stage.Digest)
+	g.comment("%s is the SHA-256 of the CUDA and C text of stage %s, which an image of\nits kernels carries too. It also makes the go command see a change of that text.", g.name(kernelSuffix), g.stage.Name)
+	g.file.Const().Id(g.name(kernelSuffix)).Op("=").Lit(kernels)
 	g.file.Line()
 	g.file.Comment("//go:embed " + planName(g.stage.Name))
 	g.file.Var().Id(embedded(g.stage.Name)).Index().Byte()

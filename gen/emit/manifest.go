@@ -2,8 +2,6 @@ package emit
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -85,8 +83,7 @@ func manifestFile(p Package, files []File) (File, error) {
 		m.Stages = append(m.Stages, summary)
 	}
 	for _, f := range files {
-		sum := sha256.Sum256(f.Data)
-		m.Files = append(m.Files, FileSummary{Name: f.Name, SHA256: hex.EncodeToString(sum[:])})
+		m.Files = append(m.Files, FileSummary{Name: f.Name, SHA256: digest([]File{f})})
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

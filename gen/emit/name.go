@@ -97,6 +97,7 @@ const (
 	digestSuffix    = "Digest"
 	planSuffix      = "Plan"
 	optionSuffix    = "Options"
+	kernelSuffix    = "Kernels"
 )
 
 // declared gives the identifier that a stage declares under a suffix.

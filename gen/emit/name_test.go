@@ -25,7 +25,7 @@ var awkward = []string{
 // Field cases CG-12, CG-13 and CG-21: different names stay different as
 // identifiers, files and symbols, and all of them can be used.
 func TestNamesAreValidAndOneToOne(t *testing.T) {
-	suffixes := []string{stageSuffix, inputSuffix, outputSuffix, cotangentSuffix, gradientSuffix, memorySuffix, parameterSuffix, bufferSuffix, digestSuffix, planSuffix, optionSuffix}
+	suffixes := []string{stageSuffix, inputSuffix, outputSuffix, cotangentSuffix, gradientSuffix, memorySuffix, parameterSuffix, bufferSuffix, digestSuffix, planSuffix, optionSuffix, kernelSuffix}
 	identifiers, fields, files, symbols := owners{}, owners{}, owners{}, owners{}
 	for _, name := range awkward {
 		for _, s := range suffixes {
@@ -81,7 +81,7 @@ func TestUsualNamesReadWell(t *testing.T) {
 // No suffix ends with another one: otherwise stage x_input and its Gradients
 // would meet stage x and its InputGradients.
 func TestSuffixesAreFree(t *testing.T) {
-	suffixes := []string{stageSuffix, inputSuffix, outputSuffix, cotangentSuffix, gradientSuffix, memorySuffix, parameterSuffix, bufferSuffix, digestSuffix, planSuffix, optionSuffix}
+	suffixes := []string{stageSuffix, inputSuffix, outputSuffix, cotangentSuffix, gradientSuffix, memorySuffix, parameterSuffix, bufferSuffix, digestSuffix, planSuffix, optionSuffix, kernelSuffix}
 	for _, a := range suffixes {
 		for _, b := range suffixes {
 			require.True(t, a == b || !strings.HasSuffix(a, b), "%s ends with %s", a, b)
