@@ -14,41 +14,12 @@ const anySize = -1
 // out scratch. The first problem of an operation is kept in err; after it,
 // operands are empty views of the demanded rank.
 type binder[T device.Float] struct {
-	plan     *ir.Stage
-	floats   []view[T]
-	indices  []view[int32]
-	counters []view[int64]
-	work     *workspace[T]
+	plan  *ir.Stage
+	views views[T]
+	work  *workspace[T]
 
 	op  *ir.Op
 	err error
-}
-
-func newBinder[T device.Float](plan *ir.Stage, work *workspace[T]) binder[T] {
-	n := len(plan.Tensors)
-	return binder[T]{plan: plan, work: work, floats: make([]view[T], n), indices: make([]view[int32], n), counters: make([]view[int64], n)}
-}
-
-// resolve finds the view of tensor i; tensors without a storage have none.
-func (b *binder[T]) resolve(i int, m *memory[T], sizes ir.Sizes) error {
-	t := &b.plan.Tensors[i]
-	if t.Storage == 0 {
-		return nil
-	}
-	at := int(t.Storage) - 1
-	floats, indices, counters := m.floats[at], m.indices[at], m.counters[at]
-	g, err := locate(t, sizes, max(len(floats), len(indices), len(counters)))
-	switch {
-	case err != nil:
-		return err
-	case floats != nil:
-		b.floats[i] = place(floats, g)
-	case indices != nil:
-		b.indices[i] = place(indices, g)
-	default:
-		b.counters[i] = place(counters, g)
-	}
-	return nil
 }
 
 // launch prepares one operation.
@@ -76,7 +47,7 @@ func (b *binder[T]) check(condition bool, format string, args ...any) bool {
 
 // float finds a float operand of the given shape.
 func (b *binder[T]) float(role string, ref ir.Ref, shape ...int) view[T] {
-	return operand(b, b.floats, "float", role, ref, shape)
+	return operand(b, b.views.floats, "float", role, ref, shape)
 }
 
 // optional is float for operands that may be absent: a view without data.
@@ -89,12 +60,12 @@ func (b *binder[T]) optional(role string, ref ir.Ref, shape ...int) view[T] {
 
 // index finds an int32 operand of the given shape.
 func (b *binder[T]) index(role string, ref ir.Ref, shape ...int) view[int32] {
-	return operand(b, b.indices, "index", role, ref, shape)
+	return operand(b, b.views.indices, "index", role, ref, shape)
 }
 
 // counter finds an int64 operand of n elements in any shape.
 func (b *binder[T]) counter(role string, ref ir.Ref, n int) []int64 {
-	v := anyShape(b, b.counters, "counter", role, ref)
+	v := anyShape(b, b.views.counters, "counter", role, ref)
 	if b.check(v.elements() == n && v.rowMajor(), "%s has shape %v; %d adjacent counters are needed", role, v.shape, n) {
 		return v.data[:n]
 	}
@@ -103,7 +74,7 @@ func (b *binder[T]) counter(role string, ref ir.Ref, n int) []int64 {
 
 // tensor finds a float operand of any shape.
 func (b *binder[T]) tensor(role string, ref ir.Ref) view[T] {
-	return anyShape(b, b.floats, "float", role, ref)
+	return anyShape(b, b.views.floats, "float", role, ref)
 }
 
 // like finds a float operand of the same shape as v.

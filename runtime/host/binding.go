@@ -73,22 +73,15 @@ func (b *binding[T]) allocate() error {
 // resolve finds the view of every tensor and opens the tensors of the ports.
 func (b *binding[T]) resolve() error {
 	plan := b.stage.plan
-	b.binder = newBinder(plan, &workspace[T]{workers: b.stage.device.pool.workers})
-	for i := range plan.Tensors {
-		if err := b.binder.resolve(i, b.memory, b.sizes); err != nil {
-			return err
-		}
+	views, err := newViews(plan, b.memory, b.sizes)
+	if err != nil {
+		return err
 	}
+	b.binder = binder[T]{plan: plan, views: views, work: &workspace[T]{workers: b.stage.device.pool.workers}}
 	open := func(list *[]device.Tensor, name string, ref ir.Ref) error {
-		var t device.Tensor
-		if ref != 0 {
-			var err error
-			if t, err = openTensor(b.stage.device, plan, b.memory, name, ref, b.sizes); err != nil {
-				return err
-			}
-		}
+		t, err := views.open(b.stage.device, plan, name, ref)
 		*list = append(*list, t)
-		return nil
+		return err
 	}
 	for _, p := range plan.Inputs {
 		if err := open(&b.inputs, p.Name, p.Tensor); err != nil {
@@ -168,7 +161,7 @@ func (b *binding[T]) tensor(ref ir.Ref) device.Tensor {
 	if ref < 1 || int(ref) > len(plan.Tensors) {
 		return nil
 	}
-	t, err := openTensor(b.stage.device, plan, b.memory, plan.Tensor(ref).Name, ref, b.sizes)
+	t, err := b.binder.views.open(b.stage.device, plan, plan.Tensor(ref).Name, ref)
 	if err != nil {
 		return nil
 	}

@@ -1,6 +1,9 @@
 package host
 
-import "github.com/reprise-ml/reprise/gen/ir"
+import (
+	"github.com/reprise-ml/reprise/gen/ir"
+	"github.com/reprise-ml/reprise/runtime/device"
+)
 
 // conv2d prepares a convolution.
 func (b *binder[T]) conv2d(k *ir.Conv2d) launch {
@@ -34,7 +37,7 @@ func (b *binder[T]) conv2d(k *ir.Conv2d) launch {
 
 // geometry2d is what the three kernels of a convolution share. inner is the
 // map on the input side (N, Cin, H, W), outer on the output side.
-type geometry2d[E float32 | float64] struct {
+type geometry2d[E device.Float] struct {
 	inner, outer view[E]
 	weight       view[E] // (Cout, Cin/groups, kernel, kernel)
 	pad          int

@@ -17,7 +17,7 @@ var convShapes = []convShape{
 	{shape4{1, 70, 3, 4}, 67, 1, 1, 1},   // more channels than one block
 	{shape4{1, 2, 6, 7}, 4, 5, 1, 2},     // wide kernel
 	{shape4{1, 4, 6, 8}, 3, 1, 2, 1},     // pixels that no tap meets
-	{shape4{2, 2, 40, 34}, 3, 3, 1, 1},   // weight gradient in splits
+	{shape4{1, 2, 64, 70}, 3, 3, 1, 1},   // weight gradient in splits
 	{shape4{2, 3, 1, 1}, 4, 3, 1, 1},     // one pixel
 	{shape4{1, 128, 2, 2}, 130, 3, 1, 1}, // three blocks of channels
 }

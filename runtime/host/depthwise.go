@@ -1,5 +1,7 @@
 package host
 
+import "github.com/reprise-ml/reprise/runtime/device"
+
 // depthwise tells whether every channel is a group of its own.
 func (c *correlation[T]) depthwise() bool {
 	return c.groups > 1 && c.groups == c.source.shape[1] && c.groups == c.result.shape[1]
@@ -34,7 +36,7 @@ func (c *correlation[T]) depthwisePiece(p piece, worker int) {
 }
 
 // multiplyAdd is out += a * b, element by element.
-func multiplyAdd[E float32 | float64](out, a, b []E) {
+func multiplyAdd[E device.Float](out, a, b []E) {
 	a, b = a[:len(out)], b[:len(out)]
 	for i := range out {
 		out[i] += a[i] * b[i]

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/reprise-ml/reprise/gen/ir"
+	"github.com/reprise-ml/reprise/runtime/device"
 )
 
 // normalize prepares Y = act((X - Mean) * Rstd * Scale + Shift) + Residual.
@@ -44,7 +45,7 @@ func (b *binder[T]) channels(role string, ref ir.Ref, y view[T]) view[T] {
 }
 
 // affine is z = (x - mean) * rstd * scale + shift.
-func affine[E float32 | float64](z, x, mean, rstd, scale, shift []E) {
+func affine[E device.Float](z, x, mean, rstd, scale, shift []E) {
 	n := len(z)
 	x, mean, rstd, scale, shift = x[:n], mean[:n], rstd[:n], scale[:n], shift[:n]
 	for i := range z {
@@ -108,7 +109,7 @@ func (b *binder[T]) normalizeReduce(k *ir.NormalizeReduce) launch {
 }
 
 // gradientBeforeActivation is g = dY * act'((x - mean) * rstd * scale + shift).
-func gradientBeforeActivation[E float32 | float64](g, dY, x, mean, rstd, scale, shift []E, derivative func(dst, src []E)) {
+func gradientBeforeActivation[E device.Float](g, dY, x, mean, rstd, scale, shift []E, derivative func(dst, src []E)) {
 	if derivative == nil {
 		copy(g, dY)
 		return

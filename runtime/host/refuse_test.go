@@ -56,7 +56,7 @@ func TestEveryKindIsKnown(t *testing.T) {
 	for _, kind := range ir.Kinds() {
 		k, known := kinds[kind]
 		require.True(t, known, "kind %s is new: add it here and to dispatch.go", kind)
-		b := newBinder(&ir.Stage{Name: "test"}, &workspace[float32]{workers: 1})
+		b := binder[float32]{plan: &ir.Stage{Name: "test"}, work: &workspace[float32]{workers: 1}}
 		_, err := b.launch(&ir.Op{Name: "op", Do: k})
 		require.Error(t, err, "%s without operands", kind)
 		require.Equal(t, runnable(k), !strings.Contains(err.Error(), "no back end runs"), kind)

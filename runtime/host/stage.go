@@ -68,12 +68,11 @@ func checkOps(plan *ir.Stage) error {
 
 // tensors opens the tensors of the plan's tables.
 func (s *stage[T]) tensors() error {
-	open := func(name string, ref ir.Ref) (device.Tensor, error) {
-		if ref == 0 {
-			return nil, nil
-		}
-		return openTensor(s.device, s.plan, s.memory, name, ref, ir.Sizes{})
+	views, err := newViews(s.plan, s.memory, ir.Sizes{})
+	if err != nil {
+		return err
 	}
+	open := func(name string, ref ir.Ref) (device.Tensor, error) { return views.open(s.device, s.plan, name, ref) }
 	for _, p := range s.plan.Parameters {
 		value, err := open(p.Name, p.Tensor)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/reprise-ml/reprise/gen/ir"
+	"github.com/reprise-ml/reprise/runtime/device"
 )
 
 // batchStatistics prepares mean and 1/sqrt(biased variance + Epsilon) of X per
@@ -58,7 +59,7 @@ func (b *binder[T]) batchStatistics(k *ir.BatchStatistics) launch {
 }
 
 // move takes a running statistic towards a new value.
-func move[E float32 | float64](running *E, value, weight float64) {
+func move[E device.Float](running *E, value, weight float64) {
 	*running = E((1-weight)*float64(*running) + weight*value)
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/runtime/device"
 )
 
@@ -15,26 +14,6 @@ type tensor[E element] struct {
 	name   string
 	view   view[E]
 	walk   *loops // in row-major order of the shape
-}
-
-// openTensor opens the tensor that ref names under the name of its table.
-func openTensor[T device.Float](d *Device, plan *ir.Stage, m *memory[T], name string, ref ir.Ref, sizes ir.Sizes) (device.Tensor, error) {
-	t := plan.Tensor(ref)
-	if t.Storage == 0 {
-		return nil, fmt.Errorf("tensor %s of %s has no storage", t.Name, name)
-	}
-	at := int(t.Storage) - 1
-	floats, indices, counters := m.floats[at], m.indices[at], m.counters[at]
-	g, err := locate(t, sizes, max(len(floats), len(indices), len(counters)))
-	switch {
-	case err != nil:
-		return nil, err
-	case floats != nil:
-		return newTensor(d, name, place(floats, g)), nil
-	case indices != nil:
-		return newTensor(d, name, place(indices, g)), nil
-	}
-	return newTensor(d, name, place(counters, g)), nil
 }
 
 func newTensor[E element](d *Device, name string, v view[E]) *tensor[E] {

@@ -100,7 +100,7 @@ func (w *weightGradient[T]) fillRow(image, row int) {
 
 // fillPlanes sets planes[c*ld+b] = m[image, c, row, first+b*step] for b below
 // width, with zeros outside the map.
-func fillPlanes[E float32 | float64](planes []E, ld int, m view[E], image, row, first, step, width int) {
+func fillPlanes[E device.Float](planes []E, ld int, m view[E], image, row, first, step, width int) {
 	height, columns := m.shape[2], m.shape[3]
 	begin := (max(0, -first) + step - 1) / step
 	end := min(width, (columns-first+step-1)/step)
