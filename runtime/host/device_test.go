@@ -11,18 +11,23 @@ import (
 	"github.com/reprise-ml/reprise/runtime/device"
 )
 
+// addTensor gives a tensor a storage of its own: channels-last for maps.
+func addTensor(s *ir.Stage, st ir.Storage, shape []ir.Dim) ir.Ref {
+	strides := ir.RowMajor(shape)
+	if len(shape) == 4 && st.Space != ir.ParameterSpace && st.Space != ir.ParameterGradient {
+		strides = ir.ChannelsLast(shape)
+	}
+	st.Size = ir.Elements(shape)
+	return s.AddTensor(ir.Tensor{Name: st.Name, Shape: shape, Elem: st.Elem, Storage: s.AddStorage(st), Strides: strides})
+}
+
 // smallStage convolves an image, normalises, and has a backward program: all
 // spaces occur, batch and map are symbolic.
 func smallStage() *ir.Stage {
 	const c = 4
 	s := &ir.Stage{Format: ir.FormatVersion, Name: "small", Multiple: ir.Multiple{Height: 2, Width: 2}}
 	add := func(name string, space ir.Space, elem ir.Element, slot int, shape ...ir.Dim) ir.Ref {
-		strides := ir.RowMajor(shape)
-		if len(shape) == 4 && space != ir.ParameterSpace && space != ir.ParameterGradient {
-			strides = ir.ChannelsLast(shape)
-		}
-		id := s.AddStorage(ir.Storage{Name: name, Space: space, Elem: elem, Size: ir.Elements(shape), Slot: slot})
-		return s.AddTensor(ir.Tensor{Name: name, Shape: shape, Elem: elem, Storage: id, Strides: strides})
+		return addTensor(s, ir.Storage{Name: name, Space: space, Elem: elem, Slot: slot}, shape)
 	}
 	k := ir.Const
 	weight := func(space ir.Space) ir.Ref { return add("weight", space, ir.Master, 0, k(c), k(3), k(3), k(3)) }
