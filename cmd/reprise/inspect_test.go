@@ -51,7 +51,7 @@ func TestInspectRefusesBadFlags(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--task", "obd"}, `--task: unknown task "obd"; did you mean obb? there are obb`},
+		{[]string{"--task", "obd"}, `--task: unknown task "obd"; did you mean obb? there are detect, obb, pose, segment`},
 		{[]string{"--scale", "nano"}, `--scale: unknown scale "nano"; did you mean n? there are n, s, m, l, x, t`},
 		{[]string{"--size", "100"}, `--size: "100" is no size; give multiples of 32 px up to 16384, such as 1024 or 640x1024`},
 		{[]string{"--size", "64x"}, `--size: "64x" is no size; give multiples of 32 px up to 16384, such as 1024 or 640x1024`},

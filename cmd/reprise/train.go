@@ -25,13 +25,14 @@ func networkOf(s *config.Settings) (run.Network, error) {
 	if err != nil {
 		return network, err
 	}
-	definition := found.Define(scale, s.Model.Classes)
-	network.Plans = append(network.Plans, func() (*ir.Stage, error) {
-		defined, err := definition.Build()
-		if err != nil {
-			return nil, err
-		}
-		return pass.Run(defined, nil)
-	})
+	for _, definition := range found.Define(inspect.Model{Scale: scale, Classes: s.Model.Classes, Keypoints: s.Model.Keypoints}) {
+		network.Plans = append(network.Plans, func() (*ir.Stage, error) {
+			defined, err := definition.Build()
+			if err != nil {
+				return nil, err
+			}
+			return pass.Run(defined, nil)
+		})
+	}
 	return network, nil
 }

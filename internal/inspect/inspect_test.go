@@ -207,7 +207,7 @@ func TestDrawing(t *testing.T) {
 
 func TestUnknownNamesSuggestTheNearest(t *testing.T) {
 	_, err := inspect.FindNetwork("obbb")
-	require.EqualError(t, err, `unknown task "obbb"; did you mean obb? there are obb`)
+	require.EqualError(t, err, `unknown task "obbb"; did you mean obb? there are detect, obb, pose, segment`)
 	_, err = inspect.FindScale("large")
 	require.ErrorContains(t, err, "did you mean l?")
 	_, err = inspect.FindScale("N")

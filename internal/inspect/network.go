@@ -7,24 +7,47 @@ import (
 	"github.com/agext/levenshtein"
 
 	"github.com/reprise-ml/reprise/gen/stage"
+	"github.com/reprise-ml/reprise/tasks/detect"
 	"github.com/reprise-ml/reprise/tasks/obb"
+	"github.com/reprise-ml/reprise/tasks/pose"
+	"github.com/reprise-ml/reprise/tasks/segment"
 	"github.com/reprise-ml/reprise/tasks/yolo26"
 )
 
+// Model says which network of a task is meant.
+type Model struct {
+	Scale     yolo26.Scale
+	Classes   int
+	Keypoints int // of an object; 0 for a task without
+}
+
 // Network is a task that ships with the project.
 type Network struct {
-	Task    string
-	Classes int // of the published model
-	Size    int // height and width that the published counts stand for, in pixels
-	Define  func(scale yolo26.Scale, classes int, options ...stage.InputOption) *stage.Definition
+	Task      string
+	Classes   int // of the published model
+	Keypoints int // of the published model
+	Size      int // height and width that the published counts stand for, in pixels
+	// Define gives the stages in the order in which they run; options apply to
+	// the image.
+	Define func(m Model, options ...stage.InputOption) []*stage.Definition
 }
 
 // Networks lists the tasks by name.
 func Networks() []Network {
-	return []Network{{
-		Task: "obb", Classes: obb.Classes, Size: 1024,
-		Define: obb.Define,
-	}}
+	return []Network{
+		{Task: "detect", Classes: detect.Classes, Size: 640, Define: func(m Model, options ...stage.InputOption) []*stage.Definition {
+			return []*stage.Definition{detect.Define(m.Scale, m.Classes, options...)}
+		}},
+		{Task: "obb", Classes: obb.Classes, Size: 1024, Define: func(m Model, options ...stage.InputOption) []*stage.Definition {
+			return []*stage.Definition{obb.Define(m.Scale, m.Classes, options...)}
+		}},
+		{Task: "pose", Classes: pose.Classes, Keypoints: pose.Points, Size: 640, Define: func(m Model, options ...stage.InputOption) []*stage.Definition {
+			return pose.Define(m.Scale, m.Classes, m.Keypoints, options...)
+		}},
+		{Task: "segment", Classes: segment.Classes, Size: 640, Define: func(m Model, options ...stage.InputOption) []*stage.Definition {
+			return segment.Define(m.Scale, m.Classes, options...)
+		}},
+	}
 }
 
 // FindNetwork finds a task by its name; the error suggests the nearest.

@@ -44,9 +44,18 @@ type Report struct {
 	stage *ir.Stage // as its author wrote it
 }
 
-// Inspect builds a network, runs the passes and counts.
+// Inspect builds a network, runs the passes and counts. Launches are listed by
+// stage; memory is that of all stages together.
 func Inspect(r Request) (*Report, error) {
-	defined, err := r.Network.Define(r.Scale, r.Classes).Build()
+	var stages []*ir.Stage
+	for _, d := range r.Network.Define(Model{Scale: r.Scale, Classes: r.Classes, Keypoints: r.Network.Keypoints}) {
+		s, err := d.Build()
+		if err != nil {
+			return nil, err
+		}
+		stages = append(stages, s)
+	}
+	defined, err := Join(r.Network.Task, stages...)
 	if err != nil {
 		return nil, err
 	}
@@ -59,21 +68,41 @@ func Inspect(r Request) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := pass.Run(defined, nil)
-	if err != nil {
-		return nil, err
-	}
-	arenas, err := Arenas(plan, r.Sizes)
-	if err != nil {
-		return nil, err
-	}
-	return &Report{
+	report := &Report{
 		Task: r.Network.Task, Scale: r.Scale.Name, Classes: r.Classes, Sizes: r.Sizes,
 		Parameters: Parameters(defined), ParameterTensors: ParameterTensors(defined), StateEntries: StateEntries(defined),
 		DeployedParameters: Parameters(deployed), GFLOPs: work.GFLOPs(),
-		Layers: layers, Programs: Programs(plan), Arenas: arenas,
-		stage: defined,
-	}, nil
+		Layers: layers, stage: defined,
+	}
+	return report, report.addPlans(stages)
+}
+
+// addPlans adds what only the plans of the stages can tell.
+func (r *Report) addPlans(stages []*ir.Stage) error {
+	for _, s := range stages {
+		plan, err := pass.Run(s, nil)
+		if err != nil {
+			return err
+		}
+		for _, p := range Programs(plan) {
+			if len(stages) > 1 {
+				p.Name = plan.Name + ": " + p.Name
+			}
+			r.Programs = append(r.Programs, p)
+		}
+		arenas, err := Arenas(plan, r.Sizes)
+		if err != nil {
+			return err
+		}
+		if r.Arenas == nil {
+			r.Arenas = arenas
+			continue
+		}
+		for i := range arenas {
+			r.Arenas[i].Bytes += arenas[i].Bytes
+		}
+	}
+	return nil
 }
 
 // WriteJSON writes the report as one indented JSON object.

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -72,29 +73,34 @@ func open(dev device.Device, precision device.Precision, definitions []*stage.De
 	if err != nil {
 		return nil, nil, err
 	}
-	var stages []*replay.Stage
-	for _, d := range definitions {
-		plan, err := planOf(d)
-		if err == nil {
-			var s *replay.Stage
-			if s, err = fit.AddStage(plan, replay.StageOptions{}); err == nil {
-				stages = append(stages, s)
-			}
-		}
+	plans, err := plansOf(definitions)
+	for _, plan := range plans {
 		if err != nil {
-			fit.Close()
-			return nil, nil, err
+			break
 		}
+		_, err = fit.AddStage(plan, replay.StageOptions{})
 	}
-	return fit, stages, nil
+	if err != nil {
+		return nil, nil, errors.Join(err, fit.Close())
+	}
+	return fit, fit.Stages(), nil
 }
 
-func planOf(d *stage.Definition) (*ir.Stage, error) {
-	s, err := d.Build()
-	if err != nil {
-		return nil, err
+// plansOf takes definitions through the passes.
+func plansOf(definitions []*stage.Definition) ([]*ir.Stage, error) {
+	var plans []*ir.Stage
+	for _, d := range definitions {
+		s, err := d.Build()
+		if err != nil {
+			return nil, err
+		}
+		plan, err := pass.Run(s, nil)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, plan)
 	}
-	return pass.Run(s, nil)
+	return plans, nil
 }
 
 func precisionOf[T device.Float]() device.Precision {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 
-	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/gen/stage"
 	"github.com/reprise-ml/reprise/internal/catalog"
 	"github.com/reprise-ml/reprise/internal/config"
@@ -113,11 +112,11 @@ func runCase[T device.Float](dev device.Device, r Request, result *Result) (*gol
 		return nil, err
 	}
 	result.Task = c.Network.Task
-	d, err := definition(c.Network.Task, c.Network.Scale, c.Network.Classes, stage.Differentiable())
+	definitions, err := definitionsOf(c.Network.Task, c.Network.Scale, c.Network.Classes, 0, stage.Differentiable())
 	if err != nil {
 		return nil, err
 	}
-	return Case[T](dev, c, []*stage.Definition{d})
+	return Case[T](dev, c, definitions)
 }
 
 func runTrajectory[T device.Float](dev device.Device, r Request, result *Result) (*golden.Comparison, error) {
@@ -127,11 +126,11 @@ func runTrajectory[T device.Float](dev device.Device, r Request, result *Result)
 	}
 	s := t.Setting
 	result.Task = s.Task
-	d, err := definition(s.Task, s.Scale, s.Classes)
+	definitions, err := definitionsOf(s.Task, s.Scale, s.Classes, s.Keypoints)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := planOf(d)
+	plans, err := plansOf(definitions)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +139,7 @@ func runTrajectory[T device.Float](dev device.Device, r Request, result *Result)
 		return nil, err
 	}
 	settings.Model.Scale, settings.Model.Classes, settings.Model.Keypoints = s.Scale, s.Classes, s.Keypoints
-	task, _, err := catalog.Task[T](settings, []*ir.Stage{plan})
+	task, _, err := catalog.Task[T](settings, plans)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +150,9 @@ func runTrajectory[T device.Float](dev device.Device, r Request, result *Result)
 	return comparison, err
 }
 
-func definition(task, scale string, classes int, options ...stage.InputOption) (*stage.Definition, error) {
+// definitionsOf gives the stages of a task's network. keypoints 0 are those of
+// the published model, which single passes have.
+func definitionsOf(task, scale string, classes, keypoints int, options ...stage.InputOption) ([]*stage.Definition, error) {
 	network, err := inspect.FindNetwork(task)
 	if err != nil {
 		return nil, err
@@ -160,7 +161,10 @@ func definition(task, scale string, classes int, options ...stage.InputOption) (
 	if err != nil {
 		return nil, err
 	}
-	return network.Define(found, classes, options...), nil
+	if keypoints == 0 {
+		keypoints = network.Keypoints
+	}
+	return network.Define(inspect.Model{Scale: found, Classes: classes, Keypoints: keypoints}, options...), nil
 }
 
 // WriteText prints a result for people.

@@ -83,8 +83,7 @@ func branch(b *stage.Builder, name string, levels Levels, task Task) Branch {
 	out.Box = stems(b.Scope("box_stems"), levels, stem{divisor: 3, out: 4, bias: stage.UniformBias})
 	out.Class = stems(b.Scope("cls_stems"), levels, stem{divisor: 3, out: task.Classes, bias: classBias()})
 	if task.Coefficients > 0 {
-		raw := stems(b.Scope("coeff_stems"), levels, stem{divisor: 3, out: task.Coefficients, bias: stage.UniformBias})
-		out.Coefficient = b.Scope("coeff_stems").Tanh(raw)
+		out.Coefficient = coefficients(b, levels, task.Coefficients)
 	}
 	if task.Angle {
 		out.Angle = stems(b.Scope("angle_stems"), levels, stem{divisor: 2, out: 1, bias: stage.UniformBias})
@@ -93,6 +92,23 @@ func branch(b *stage.Builder, name string, levels Levels, task Task) Branch {
 		out.Keypoint = stems(b.Scope("keypoint_stems"), levels, stem{divisor: 3, out: 4 * task.Points, bias: stage.UniformBias})
 	}
 	return out
+}
+
+// Coefficients builds the mask coefficients of both branches without the rest of
+// their heads, for a network whose coefficients are a stage of their own. Names
+// and order are those of Head; the other fields of the result are zero Tensors.
+func Coefficients(b *stage.Builder, levels Levels) [2]Branch {
+	alone := func(name string) Branch {
+		return Branch{Name: name, Coefficient: coefficients(b.Scope("head", name), levels, Prototypes)}
+	}
+	oneToOne := alone("o2o")
+	oneToMany := alone("o2m")
+	return [2]Branch{oneToMany, oneToOne}
+}
+
+func coefficients(b *stage.Builder, levels Levels, number int) stage.Tensor {
+	b = b.Scope("coeff_stems")
+	return b.Tanh(stems(b, levels, stem{divisor: 3, out: number, bias: stage.UniformBias}))
 }
 
 // stem describes one kind of output: its hidden width is the level's width over

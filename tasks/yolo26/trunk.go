@@ -22,6 +22,35 @@ func Trunk(b *stage.Builder, s Scale, image stage.Tensor) Levels {
 	return Neck(b.Scope("neck"), s, Backbone(b.Scope("backbone"), s, image))
 }
 
+// levelNames are the ports of the levels, where one stage gives them and others
+// take them.
+var levelNames = [3]string{"n3", "n4", "n5"}
+
+// Features defines the stage "features": backbone and neck, from the image to
+// the levels n3, n4 and n5 as outputs. Options apply to the image.
+func Features(s Scale, options ...stage.InputOption) *stage.Definition {
+	return stage.Define("features", func(b *stage.Builder) {
+		levels := Trunk(b, s, Image(b, options...))
+		for i, name := range levelNames {
+			b.Output(name, levels[i])
+		}
+	})
+}
+
+// LevelInputs declares the levels that Features gives as inputs of a stage:
+// n3, n4 and n5, (N, C, H/8, W/8) to (N, C, H/32, W/32) for images of H x W
+// pixels, with gradients for the stage that made them.
+func LevelInputs(b *stage.Builder, s Scale) Levels {
+	b.Multiple(Stride)
+	var levels Levels
+	for i, name := range levelNames {
+		cell := 8 << i
+		shape := stage.Shape{stage.Batch, stage.Size(s.Channels(256 << i)), stage.Height.Over(cell), stage.Width.Over(cell)}
+		levels[i] = b.Input(name, shape, stage.Differentiable())
+	}
+	return levels
+}
+
 // Backbone is the strictly sequential feature extractor; it gives the taps P3,
 // P4 and P5 (YOLO26 specification, network section 4).
 func Backbone(b *stage.Builder, s Scale, image stage.Tensor) Levels {
