@@ -34,6 +34,9 @@ func normOperands(s shape4, more ...operandSpec) []operandSpec {
 func TestNormalize(t *testing.T) {
 	for _, s := range normShapes {
 		for _, f := range functions {
+			if s == normShapes[1] && f.f != ir.SiLU {
+				continue // one function shows what more than one task changes
+			}
 			for _, residual := range []bool{false, true} {
 				kernelTest{
 					name:     fmt.Sprintf("%v/%s/residual=%v", s.list(), f.f, residual),
