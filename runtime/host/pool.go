@@ -47,10 +47,10 @@ func (p *pool) run(ph phase) {
 	defer p.mu.Unlock()
 	p.current = ph
 	p.next.Store(0)
-	helpers := min(len(p.wake), ph.tasks-1)
-	if helpers > 0 {
-		p.done.Add(helpers)
-		for _, wake := range p.wake[:helpers] {
+	woken := min(len(p.wake), ph.tasks-1)
+	if woken > 0 {
+		p.done.Add(woken)
+		for _, wake := range p.wake[:woken] {
 			wake <- struct{}{}
 		}
 	}

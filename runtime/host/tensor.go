@@ -108,16 +108,9 @@ func (t *tensor[E]) WriteImages(pixels []uint8) error {
 // CopyFrom implements device.Tensor. The layouts may differ, the element types
 // may not.
 func (t *tensor[E]) CopyFrom(src device.Tensor) error {
-	s, ok := src.(*tensor[E])
-	switch {
-	case src == nil:
-		return fmt.Errorf("tensor %s: nothing to copy from", t.name)
-	case !ok:
-		return fmt.Errorf("tensor %s holds %s on the host and cannot be copied from %s, which holds %s or is on another device", t.name, t.Type(), src.Name(), src.Type())
-	case s.device != t.device:
-		return errors.New("tensors " + t.name + " and " + s.name + " are on different devices")
-	case !slices.Equal(s.view.shape, t.view.shape):
-		return fmt.Errorf("tensor %s of shape %v cannot be copied from %s of shape %v", t.name, t.view.shape, s.name, s.view.shape)
+	s, err := t.sibling(src)
+	if err != nil {
+		return err
 	}
 	walk := walkMemory(t.view.shape, s.view.strides, t.view.strides)
 	for task := range walk.tasks() {
@@ -132,6 +125,40 @@ func (t *tensor[E]) CopyFrom(src device.Tensor) error {
 		}
 	}
 	return nil
+}
+
+// Add implements device.Tensor. The layouts may differ, the element types may
+// not.
+func (t *tensor[E]) Add(src device.Tensor) error {
+	s, err := t.sibling(src)
+	if err != nil {
+		return err
+	}
+	walk := walkMemory(t.view.shape, s.view.strides, t.view.strides)
+	for task := range walk.tasks() {
+		for c := walk.start(task); c.next(); {
+			for i := range c.n {
+				t.view.data[c.offset[1]+i*walk.steps[1]] += s.view.data[c.offset[0]+i*walk.steps[0]]
+			}
+		}
+	}
+	return nil
+}
+
+// sibling gives a tensor of the same type, device and shape as t.
+func (t *tensor[E]) sibling(src device.Tensor) (*tensor[E], error) {
+	s, ok := src.(*tensor[E])
+	switch {
+	case src == nil:
+		return nil, fmt.Errorf("tensor %s: nothing to copy from", t.name)
+	case !ok:
+		return nil, fmt.Errorf("tensor %s holds %s on the host and cannot be copied from %s, which holds %s or is on another device", t.name, t.Type(), src.Name(), src.Type())
+	case s.device != t.device:
+		return nil, errors.New("tensors " + t.name + " and " + s.name + " are on different devices")
+	case !slices.Equal(s.view.shape, t.view.shape):
+		return nil, fmt.Errorf("tensor %s of shape %v cannot be copied from %s of shape %v", t.name, t.view.shape, s.name, s.view.shape)
+	}
+	return s, nil
 }
 
 // Zero implements device.Tensor.
