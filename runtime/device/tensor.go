@@ -36,6 +36,10 @@ type Tensor interface {
 	// CopyFrom copies a tensor of the same shape on the same device.
 	CopyFrom(src Tensor) error
 
+	// Add adds a tensor of the same shape, type and device, element by element,
+	// in the arithmetic of the type.
+	Add(src Tensor) error
+
 	// Zero sets every element to zero.
 	Zero() error
 }

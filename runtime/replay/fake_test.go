@@ -273,6 +273,17 @@ func (t *fakeTensor) CopyFrom(src device.Tensor) error {
 	return move(t.values, from.values)
 }
 
+func (t *fakeTensor) Add(src device.Tensor) error {
+	from, ok := src.(*fakeTensor)
+	if !ok {
+		return fmt.Errorf("%T is a tensor of another device", src)
+	}
+	for i := range t.values {
+		t.values[i] += from.values[i]
+	}
+	return nil
+}
+
 // pairPlan is a stage with one image (N, 1, H, W) and two weights: o1 = a*x by
 // way of a tensor named hidden, o2 = b*x, whose cotangent may be absent. The
 // parameter unused takes no part, and the buffer steps counts training passes.

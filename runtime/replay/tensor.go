@@ -133,6 +133,19 @@ func (t *Tensor) CopyFrom(src device.Tensor) error {
 	return inner.CopyFrom(from)
 }
 
+// Add adds a tensor of the same shape, type and device.
+func (t *Tensor) Add(src device.Tensor) error {
+	inner, err := t.writable()
+	if err != nil {
+		return err
+	}
+	from, err := underlying(src)
+	if err != nil {
+		return err
+	}
+	return inner.Add(from)
+}
+
 // Zero sets every element to zero.
 func (t *Tensor) Zero() error {
 	inner, err := t.writable()
