@@ -40,6 +40,7 @@ func newRootCommand() *cobra.Command {
 		newGenCommand(),
 		newInspectCommand(),
 		newNewCommand(),
+		newDemoCommand(),
 		newTrainCommand(),
 		newVerifyCommand(),
 	)

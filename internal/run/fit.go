@@ -60,7 +60,7 @@ func fit[T device.Float](ctx context.Context, r Request) (summary *Summary, err 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
-	options := optionsOf(r.Settings)
+	options := trainer.OptionsOf(r.Settings)
 	options.StopAfter, options.Log = r.StopAfter, r.Progress
 	meter := newMeter(r.Progress, r.Settings.Trainer.MaxEpochs, r.Settings.Data.BatchSize, loaders)
 	options.Progress = meter

@@ -1,14 +1,13 @@
-package run
+package trainer
 
 import (
 	"github.com/reprise-ml/reprise/internal/config"
 	"github.com/reprise-ml/reprise/internal/optim"
-	"github.com/reprise-ml/reprise/internal/trainer"
 )
 
-// optionsOf turns settings into those of the trainer.
-func optionsOf(s *config.Settings) trainer.Options {
-	return trainer.Options{
+// OptionsOf turns settings into options.
+func OptionsOf(s *config.Settings) Options {
+	return Options{
 		CaptureNetwork: s.Model.CaptureNetwork,
 		Strict:         s.Trainer.Strict,
 		MaxEpochs:      s.Trainer.MaxEpochs,

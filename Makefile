@@ -1,0 +1,25 @@
+# Two targets need nothing but Go: demo and test.
+GO ?= go
+C_FILES = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cc' | grep -v testdata)
+.PHONY: demo test generate check lint bench
+
+demo: ## train the test-scale network natively and replayed and compare every byte
+	$(GO) run ./cmd/reprise demo -out demo
+
+test: ## all tests that need no GPU
+	$(GO) test ./...
+
+generate: ## write all generated packages anew
+	$(GO) generate ./...
+
+check: ## fail when a generated package is stale
+	$(GO) run ./cmd/reprise gen -check ./tasks/obb
+	$(GO) run ./cmd/reprise gen -check -out internal/testscale/obb ./internal/testscale/obb/definition
+
+lint: ## formatting, vet, staticcheck, and clang-format for C and CUDA
+	test -z "$$(gofmt -l $$(git ls-files '*.go'))" && $(GO) vet ./...
+	$(GO) run honnef.co/go/tools/cmd/staticcheck ./...
+	clang-format-19 --dry-run -Werror $(C_FILES)
+
+bench: ## speed of the host back end
+	$(GO) test -run '^$$' -bench . -benchtime 3x ./runtime/host ./internal/optim ./tasks/obb/objective
