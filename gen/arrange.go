@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/reprise-ml/reprise/gen/emit"
-	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/gen/load"
 )
 
@@ -20,11 +19,12 @@ func arrange(config Config, defined []load.Package) ([]*generated, error) {
 		if err != nil {
 			return nil, err
 		}
-		if g.Definitions == nil {
+		if g.Stages == nil {
 			out = append(out, g)
 		}
-		g.Definitions = append(g.Definitions, d.Path)
-		g.Stages = append(g.Stages, d.Stages...)
+		for _, s := range d.Stages {
+			g.Stages = append(g.Stages, emit.Stage{Plan: s, Definition: d.Path})
+		}
 	}
 	for _, g := range out {
 		if err := g.sort(); err != nil {
@@ -36,7 +36,7 @@ func arrange(config Config, defined []load.Package) ([]*generated, error) {
 }
 
 // target is the generated package of a definition package, a new one when it
-// has no definitions yet.
+// has no stages yet.
 func target(config Config, known []*generated, d load.Package) (*generated, error) {
 	folder := under(config.Dir, filepath.Join("generated", d.Name))
 	if config.Out != "" {
@@ -72,9 +72,9 @@ func packageName(folder string) (string, error) {
 
 // sort orders the stages by name and refuses two of one name.
 func (g *generated) sort() error {
-	slices.SortFunc(g.Stages, func(a, b *ir.Stage) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(g.Stages, func(a, b emit.Stage) int { return strings.Compare(a.Plan.Name, b.Plan.Name) })
 	for i := 1; i < len(g.Stages); i++ {
-		if a, b := g.Stages[i-1], g.Stages[i]; a.Name == b.Name {
+		if a, b := g.Stages[i-1].Plan, g.Stages[i].Plan; a.Name == b.Name {
 			return fmt.Errorf("%s: stage %s: package %s has a stage of this name already, from %s; choose another name", b.Pos, b.Name, g.Name, a.Pos)
 		}
 	}

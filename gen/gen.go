@@ -83,7 +83,7 @@ func (g *generated) compare(dump string) (commit.Changes, error) {
 	if err != nil {
 		return commit.Changes{}, fmt.Errorf("package %s: %w", g.Name, err)
 	}
-	return commit.Compare(g.folder, g.Definitions, files)
+	return commit.Compare(g.folder, g.Definitions(), files)
 }
 
 // run takes every stage through the passes.
@@ -95,19 +95,19 @@ func (g *generated) run(dump string) error {
 			n := 0
 			write = func(pass, text string) {
 				if failure == nil {
-					failure = writeDump(dump, fmt.Sprintf("%s_%s_%02d_%s.txt", g.Name, emit.Stem(s.Name), n, pass), text)
+					failure = writeDump(dump, fmt.Sprintf("%s_%s_%02d_%s.txt", g.Name, emit.Stem(s.Plan.Name), n, pass), text)
 				}
 				n++
 			}
 		}
-		plan, err := pass.Run(s, write)
+		plan, err := pass.Run(s.Plan, write)
 		if err != nil {
 			return err
 		}
 		if failure != nil {
 			return failure
 		}
-		g.Stages[i] = plan
+		g.Stages[i].Plan = plan
 	}
 	return nil
 }

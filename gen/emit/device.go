@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/templates"
 )
 
@@ -17,17 +16,18 @@ const constraint = "//go:build cuda\n"
 
 // deviceFiles prints the CUDA kernels of a stage and the C that launches them.
 // They lie beside the Go files, where vendoring takes them along.
-func deviceFiles(p Package, s *ir.Stage) ([]File, error) {
-	named := *s
-	named.Name = Stem(s.Name)
+func deviceFiles(p Package, s Stage) ([]File, error) {
+	named := *s.Plan
+	named.Name = Stem(s.Plan.Name)
+	where := space(p.Name, s)
 	var kernels, source, header []byte
 	var both errgroup.Group
 	both.Go(func() (err error) {
-		kernels, err = templates.Kernels(&named, space(p, s.Name))
+		kernels, err = templates.Kernels(&named, where)
 		return err
 	})
 	both.Go(func() (err error) {
-		source, header, err = templates.Wrapper(&named, space(p, s.Name))
+		source, header, err = templates.Wrapper(&named, where)
 		return err
 	})
 	if err := both.Wait(); err != nil {
@@ -52,7 +52,7 @@ func cgoFile(p Package) File {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "// %s\n\n%s\npackage %s\n\n// #cgo LDFLAGS: -lcuda\n", Header, constraint, p.Name)
 	for _, s := range p.Stages {
-		fmt.Fprintf(&b, "// #include \"%s_gen.h\"\n", Stem(s.Name))
+		fmt.Fprintf(&b, "// #include \"%s_gen.h\"\n", Stem(s.Plan.Name))
 	}
 	b.WriteString("import \"C\"\n")
 	return File{Name: "reprise_cuda_gen.go", Data: b.Bytes()}

@@ -73,10 +73,10 @@ func manifestFile(p Package, files []File) (File, error) {
 		Generated:   Header,
 		Tools:       Tools{Plan: ir.FormatVersion},
 		Package:     p.Name,
-		Definitions: p.Definitions,
+		Definitions: p.Definitions(),
 	}
 	for _, s := range p.Stages {
-		summary, err := summarise(s)
+		summary, err := summarise(s.Plan)
 		if err != nil {
 			return File{}, err
 		}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -151,7 +150,7 @@ func Stem(stage string) string {
 // space names the part of the C symbols of a stage that says where it belongs:
 // the package, and a number that no other package or stage has. The number
 // comes from the names alone, not from what they define, so that it stays.
-func space(p Package, stage string) string {
-	sum := sha256.Sum256([]byte(strings.Join(append(slices.Clone(p.Definitions), stage), "\n")))
-	return word(p.Name) + "_" + hex.EncodeToString(sum[:4])
+func space(packageName string, s Stage) string {
+	sum := sha256.Sum256([]byte(s.Definition + "\n" + s.Plan.Name))
+	return word(packageName) + "_" + hex.EncodeToString(sum[:4])
 }

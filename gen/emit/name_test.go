@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-ml/reprise/gen/ir"
 )
 
 // awkward are the names of field cases CG-12, CG-13 and CG-21, and more that
@@ -40,7 +42,7 @@ func TestNamesAreValidAndOneToOne(t *testing.T) {
 		files.add(t, strings.ToLower(Stem(name)), name)
 		for _, p := range []string{"obb", "obb_a", "o", "Obb", "pakét", "_x"} {
 			for _, path := range []string{"example.com/", "example.com/test/"} {
-				id := space(Package{Name: p, Definitions: []string{path + p}}, name) + "_" + Stem(name)
+				id := space(p, named(path+p, name)) + "_" + Stem(name)
 				symbols.add(t, id, path+" "+p+" "+name)
 			}
 		}
@@ -55,6 +57,10 @@ func TestNamesAreValidAndOneToOne(t *testing.T) {
 	for s := range symbols {
 		require.Regexp(t, regexp.MustCompile(`^[A-Za-z0-9]+_[0-9a-f]{8}_[a-z][a-z0-9_]*$`), s)
 	}
+}
+
+func named(definition, stage string) Stage {
+	return Stage{Plan: &ir.Stage{Name: stage}, Definition: definition}
 }
 
 // owners remembers which name took which identifier.
@@ -75,7 +81,7 @@ func TestUsualNamesReadWell(t *testing.T) {
 	require.Equal(t, "O2mCls", exported("o2m_cls"))
 	require.Equal(t, "o2m_cls", Stem("o2m_cls"))
 	require.Equal(t, "Parameter_model_0_conv_weight", entry("network", parameterSuffix, "model.0.conv.weight"))
-	require.Regexp(t, "^obb_[0-9a-f]{8}$", space(Package{Name: "obb", Definitions: []string{"example.com/obb"}}, "network"))
+	require.Regexp(t, "^obb_[0-9a-f]{8}$", space("obb", named("example.com/obb", "network")))
 }
 
 // No suffix ends with another one: otherwise stage x_input and its Gradients

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,25 +42,32 @@ func place(dir string, at token.Position) string {
 // package, as they are but for the file names. An error inside a definition
 // names its stage.
 func packageErrors(dir string, p *packages.Package) error {
+	found := slices.DeleteFunc(slices.Clone(p.Errors), func(e packages.Error) bool { return e.Kind != packages.TypeError && e.Kind != packages.ParseError })
+	if len(found) == 0 { // else the go command has said the same already
+		found = p.Errors
+	}
 	var errs []error
-	for i, e := range p.Errors {
+	for i, e := range found {
 		if i == shownErrors {
-			errs = append(errs, fmt.Errorf("and %d more", len(p.Errors)-i))
+			errs = append(errs, fmt.Errorf("and %d more", len(found)-i))
 			break
 		}
-		file, rest, ok := splitPosition(e.Pos)
-		if !ok {
-			errs = append(errs, fmt.Errorf("%s: %s", p.PkgPath, strings.TrimSpace(e.Msg)))
-			continue
-		}
-		line, _, _ := strings.Cut(rest, ":")
-		message := e.Msg
-		if name := enclosingStage(p, file, line); name != "" {
-			message = fmt.Sprintf("stage %s: %s%s", name, message, languageRemedy(message))
-		}
-		errs = append(errs, fmt.Errorf("%s:%s: %s", relative(dir, file), rest, message))
+		errs = append(errs, packageError(dir, p, e))
 	}
 	return errors.Join(errs...)
+}
+
+func packageError(dir string, p *packages.Package, e packages.Error) error {
+	file, rest, ok := splitPosition(e.Pos)
+	if !ok {
+		return fmt.Errorf("%s: %s", p.PkgPath, strings.TrimSpace(e.Msg))
+	}
+	line, _, _ := strings.Cut(rest, ":")
+	message := e.Msg
+	if name := enclosingStage(p, file, line); name != "" {
+		message = fmt.Sprintf("stage %s: %s%s", name, message, languageRemedy(message))
+	}
+	return fmt.Errorf("%s:%s: %s", relative(dir, file), rest, message)
 }
 
 // splitPosition cuts file:line or file:line:column.

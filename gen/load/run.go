@@ -143,7 +143,7 @@ func readStages(dir, result string, p *packages.Package, definitions []definitio
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(stages, func(a, b *ir.Stage) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(stages, func(a, b *ir.Stage) int { return strings.Compare(a.Name, b.Name) })
 	return stages, sameNames(dir, p, stages)
 }
 

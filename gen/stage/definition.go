@@ -18,6 +18,11 @@ type Definition struct {
 // Define names a stage and the function that describes it. The function runs
 // at generate time, more than once, and must depend on nothing but its
 // arguments and constants.
+//
+// It is not inlined: a call that is inlined into the initialisation of a
+// package has lost its line.
+//
+//go:noinline
 func Define(name string, build func(*Builder)) *Definition {
 	return &Definition{name: name, build: build, pos: author()}
 }
@@ -52,18 +57,18 @@ func (d *Definition) once() (*ir.Stage, error) {
 	core.checkName("stage", d.name, d.pos)
 	if d.build == nil {
 		core.mistake(d.pos, "define", "the definition has no function", "pass a func(*stage.Builder)")
-	} else {
-		runBuild(core, b, d.build)
+	} else if runBuild(core, b, d.build) {
+		core.finish()
 	}
-	core.finish()
 	if len(core.mistakes) > 0 {
 		return nil, core.mistakes
 	}
 	return core.stage, nil
 }
 
-// runBuild turns a panic of the author's code into a mistake with its place.
-func runBuild(core *core, b *Builder, build func(*Builder)) {
+// runBuild turns a panic of the author's code into a mistake with its place,
+// and tells whether the code came to its end.
+func runBuild(core *core, b *Builder, build func(*Builder)) (completed bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			pos := panicPos(debug.Stack(), core.def.pos)
@@ -71,6 +76,7 @@ func runBuild(core *core, b *Builder, build func(*Builder)) {
 		}
 	}()
 	build(b)
+	return true
 }
 
 // compare finds out whether two runs of one definition gave the same stage: a

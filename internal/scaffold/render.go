@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"errors"
 	"text/template"
 
 	"golang.org/x/mod/modfile"
@@ -35,44 +36,37 @@ func render(ctx context.Context, r Request) (map[string][]byte, error) {
 		}
 		files[name] = out.Bytes()
 	}
-	own, err := findSource(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if files["go.mod"], err = goMod(r, own); err != nil {
-		return nil, err
-	}
-	files["go.sum"] = own.goSum
-	return files, nil
+	var err error
+	files["go.mod"], files["go.sum"], err = Module(ctx, r.Module, r.Dir)
+	return files, err
 }
 
-// goMod requires what this module requires, at the same versions, so that the
-// go.sum of this module is enough and nothing has to be looked up.
-func goMod(r Request, own source) ([]byte, error) {
+// Module gives go.mod and go.sum of a module at dir that uses the checkout or
+// release that this code was built from. It requires what that requires, at the
+// same versions, so that its go.sum is enough and nothing has to be looked up.
+func Module(ctx context.Context, modulePath, dir string) (goMod, goSum []byte, err error) {
+	own, err := findSource(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	base, err := modfile.Parse("go.mod", own.goMod, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	f := new(modfile.File)
-	if err := f.AddModuleStmt(r.Module); err != nil {
-		return nil, err
-	}
-	if err := f.AddGoStmt(base.Go.Version); err != nil {
-		return nil, err
-	}
-	if err := f.AddTool(modulePath + "/cmd/reprise"); err != nil {
-		return nil, err
-	}
-	requires := []*modfile.Require{{Mod: module.Version{Path: modulePath, Version: own.version}}}
+	requires := []*modfile.Require{{Mod: module.Version{Path: ownPath, Version: own.version}}}
 	for _, q := range base.Require {
 		requires = append(requires, &modfile.Require{Mod: q.Mod, Indirect: true})
 	}
-	f.SetRequireSeparateIndirect(requires)
+	err = errors.Join(f.AddModuleStmt(modulePath), f.AddGoStmt(base.Go.Version), f.AddTool(ownPath+"/cmd/reprise"))
 	if own.checkout != "" {
-		if err := f.AddReplace(modulePath, "", replacement(r.Dir, own.checkout), ""); err != nil {
-			return nil, err
-		}
+		err = errors.Join(err, f.AddReplace(ownPath, "", replacement(dir, own.checkout), ""))
 	}
+	if err != nil {
+		return nil, nil, err
+	}
+	f.SetRequireSeparateIndirect(requires)
 	f.Cleanup()
-	return f.Format()
+	goMod, err = f.Format()
+	return goMod, own.goSum, err
 }

@@ -15,7 +15,8 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-const modulePath = "github.com/reprise-ml/reprise"
+// ownPath is the path of the module of this code.
+const ownPath = "github.com/reprise-ml/reprise"
 
 // source is where the running command came from: a checkout, which the new
 // module is to use as it is, or a released version.
@@ -37,9 +38,9 @@ func findSource(ctx context.Context) (source, error) {
 		return source{}, fmt.Errorf("the command does not know its version; build it with the go command")
 	}
 	version := info.Main.Version
-	if info.Main.Path != modulePath {
+	if info.Main.Path != ownPath {
 		for _, d := range info.Deps {
-			if d.Path == modulePath {
+			if d.Path == ownPath {
 				version = d.Version
 			}
 		}
@@ -53,7 +54,7 @@ func checkout() (dir string, found bool) {
 	_, file, _, _ := runtime.Caller(0)
 	dir = filepath.Dir(filepath.Dir(filepath.Dir(file)))
 	data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	if err != nil || modfile.ModulePath(data) != modulePath || strings.Contains(filepath.ToSlash(dir), modulePath+"@") {
+	if err != nil || modfile.ModulePath(data) != ownPath || strings.Contains(filepath.ToSlash(dir), ownPath+"@") {
 		return "", false
 	}
 	return dir, true
@@ -69,20 +70,20 @@ func (s *source) read(dir string) (err error) {
 
 // release asks the go command for the files of a released version.
 func release(ctx context.Context, version string) (source, error) {
-	command := exec.CommandContext(ctx, "go", "mod", "download", "-json", modulePath+"@"+version)
+	command := exec.CommandContext(ctx, "go", "mod", "download", "-json", ownPath+"@"+version)
 	command.Dir = os.TempDir()
 	var problem bytes.Buffer
 	command.Stderr = &problem
 	output, err := command.Output()
 	var found struct{ Dir, Version, Sum, GoModSum, Error string }
 	if jsonErr := json.Unmarshal(output, &found); err != nil || jsonErr != nil {
-		return source{}, fmt.Errorf("%s@%s: %s; run the command from a checkout, or install a release with go install", modulePath, version, strings.TrimSpace(found.Error+" "+problem.String()))
+		return source{}, fmt.Errorf("%s@%s: %s; run the command from a checkout, or install a release with go install", ownPath, version, strings.TrimSpace(found.Error+" "+problem.String()))
 	}
 	s := source{version: found.Version}
 	if err := s.read(found.Dir); err != nil {
 		return source{}, err
 	}
-	s.goSum = fmt.Appendf(s.goSum, "%s %s %s\n%s %s/go.mod %s\n", modulePath, found.Version, found.Sum, modulePath, found.Version, found.GoModSum)
+	s.goSum = fmt.Appendf(s.goSum, "%s %s %s\n%s %s/go.mod %s\n", ownPath, found.Version, found.Sum, ownPath, found.Version, found.GoModSum)
 	return s, nil
 }
 

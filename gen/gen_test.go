@@ -1,0 +1,146 @@
+package gen_test
+
+import (
+	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-ml/reprise/gen"
+	"github.com/reprise-ml/reprise/gen/emit"
+	"github.com/reprise-ml/reprise/internal/scaffold"
+)
+
+// cases lists the folders of testdata: with a want.txt the definitions must
+// fail with exactly that text, without one they must generate.
+func cases(t *testing.T, failing bool) []string {
+	t.Helper()
+	entries, err := os.ReadDir("testdata")
+	require.NoError(t, err)
+	var names []string
+	for _, e := range entries {
+		_, err := os.Stat(filepath.Join("testdata", e.Name(), "want.txt"))
+		if (err == nil) == failing {
+			names = append(names, e.Name())
+		}
+	}
+	require.NotEmpty(t, names)
+	return names
+}
+
+// Field cases SE-08 (hidden-field, hidden-everywhere) and CT-12
+// (host-callback), and every other way to be wrong: one clear error each.
+func TestDefinitionsThatFail(t *testing.T) {
+	for _, name := range cases(t, true) {
+		t.Run(name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "out")
+			_, err := gen.Plan(context.Background(), gen.Config{Patterns: []string{"./testdata/" + name}, Out: out})
+			require.Error(t, err)
+			file := filepath.Join("testdata", name, "want.txt")
+			if os.Getenv("REPRISE_UPDATE") != "" {
+				require.NoError(t, os.WriteFile(file, []byte(err.Error()+"\n"), 0o644))
+			}
+			want, readErr := os.ReadFile(file)
+			require.NoError(t, readErr)
+			require.Equal(t, string(want), err.Error()+"\n")
+			require.NoDirExists(t, out)
+		})
+	}
+}
+
+// newModule makes a module in a temporary folder that uses this checkout.
+func newModule(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	goMod, goSum, err := scaffold.Module(context.Background(), "example.com/consumer", dir)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), goMod, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), goSum, 0o644))
+	return dir
+}
+
+// generate writes a package and gives its files.
+func generate(t *testing.T, out string, patterns ...string) {
+	t.Helper()
+	changes, err := gen.Plan(context.Background(), gen.Config{Patterns: patterns, Out: out})
+	require.NoError(t, err)
+	for _, c := range changes {
+		require.NoError(t, c.Write())
+	}
+}
+
+func goCommand(t *testing.T, dir string, args ...string) (string, error) {
+	t.Helper()
+	command := exec.Command("go", args...)
+	command.Dir = dir
+	output, err := command.CombinedOutput()
+	return string(output), err
+}
+
+// Field cases CG-02 (two sets of definitions in one package), CG-06 (builds and
+// vets without CUDA), CG-12, CG-13 and CG-21 (names): everything that generates
+// compiles, vets, is formatted and has the right header.
+func TestDefinitionsThatGenerate(t *testing.T) {
+	module := newModule(t)
+	for _, name := range cases(t, false) {
+		generate(t, filepath.Join(module, name), "./testdata/"+name)
+	}
+	generate(t, filepath.Join(module, "joined"), "./testdata/first", "./testdata/second")
+	output, err := goCommand(t, module, "vet", "./...")
+	require.NoError(t, err, output)
+	sources, err := filepath.Glob(filepath.Join(module, "*", "*.go"))
+	require.NoError(t, err)
+	require.NotEmpty(t, sources)
+	for _, file := range sources {
+		requireGenerated(t, file)
+	}
+	formatted, err := exec.Command("gofmt", "-l", module).CombinedOutput()
+	require.NoError(t, err)
+	require.Empty(t, string(formatted))
+	changes, err := gen.Plan(context.Background(), gen.Config{Patterns: []string{"./testdata/first", "./testdata/second"}, Out: filepath.Join(module, "joined")})
+	require.NoError(t, err)
+	require.Empty(t, changes[0].Files)
+	_, err = gen.Plan(context.Background(), gen.Config{Patterns: []string{"./testdata/first"}, Out: filepath.Join(module, "joined")})
+	require.ErrorContains(t, err, "was generated from github.com/reprise-ml/reprise/gen/testdata/second too")
+}
+
+// requireGenerated checks the header as tools read it. Field case CG-19.
+func requireGenerated(t *testing.T, file string) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+	require.NoError(t, err)
+	require.True(t, ast.IsGenerated(parsed), file)
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(string(data), "// "+emit.Header+"\n"), file)
+	crlf := strings.ReplaceAll(string(data), "\n", "\r\n")
+	parsed, err = parser.ParseFile(token.NewFileSet(), file, crlf, parser.ParseComments)
+	require.NoError(t, err)
+	require.True(t, ast.IsGenerated(parsed), "%s with CRLF", file)
+}
+
+// Field case CG-18: a runtime that the package was not generated for does not
+// compile with it, and the compiler names what is missing.
+func TestAnotherRuntimeDoesNotCompile(t *testing.T) {
+	module := newModule(t)
+	generate(t, filepath.Join(module, "letters"), "./testdata/letters")
+	doc, err := filepath.Abs("../runtime/replay/doc.go")
+	require.NoError(t, err)
+	text, err := os.ReadFile(doc)
+	require.NoError(t, err)
+	other := strings.ReplaceAll(string(text), "GeneratedFormat1", "GeneratedFormat2")
+	require.NotEqual(t, string(text), other)
+	require.NoError(t, os.WriteFile(filepath.Join(module, "doc.txt"), []byte(other), 0o644))
+	overlay := `{"Replace":{"` + doc + `":"` + filepath.Join(module, "doc.txt") + `"}}`
+	require.NoError(t, os.WriteFile(filepath.Join(module, "overlay.json"), []byte(overlay), 0o644))
+	output, err := goCommand(t, module, "build", "-overlay", "overlay.json", "./letters")
+	require.Error(t, err)
+	require.Contains(t, output, "undefined: replay.GeneratedFormat1")
+}
