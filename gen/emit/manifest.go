@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 
+	"github.com/reprise-ml/reprise/gen/cost"
 	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/gen/pass"
-	"github.com/reprise-ml/reprise/internal/inspect"
 )
 
 // ManifestName is the file that lists what was generated.
@@ -33,21 +32,15 @@ type Tools struct {
 
 // StageSummary is one stage in numbers.
 type StageSummary struct {
-	Name         string            `json:"name"`
-	Digest       string            `json:"digest"`
-	Unrecordable string            `json:"unrecordable,omitempty"`
-	Parameters   int               `json:"parameters"` // trainable elements
-	Tensors      int               `json:"parameterTensors"`
-	Buffers      int               `json:"bufferTensors"`
-	Programs     []inspect.Program `json:"programs"`
-	Nominal      NominalSummary    `json:"nominal"`
-}
-
-// NominalSummary is the work and memory of a stage at one size.
-type NominalSummary struct {
-	Sizes  ir.Sizes        `json:"sizes"`
-	GFLOPs float64         `json:"forwardGFLOPs"` // YOLO26 specification, network section 10
-	Arenas []inspect.Arena `json:"arenas"`
+	Name         string         `json:"name"`
+	Digest       string         `json:"digest"`
+	Unrecordable string         `json:"unrecordable,omitempty"`
+	Elements     int            `json:"parameters"` // trainable numbers
+	Parameters   int            `json:"parameterTensors"`
+	Buffers      int            `json:"bufferTensors"`
+	Sizes        ir.Sizes       `json:"countedAt"` // the sizes of the counts below
+	Programs     []cost.Program `json:"programs"`
+	Arenas       []cost.Arena   `json:"arenas"`
 }
 
 // FileSummary identifies the content of a generated file.
@@ -96,19 +89,21 @@ func manifestFile(p Package, files []File) (File, error) {
 }
 
 func summarise(s *ir.Stage) (StageSummary, error) {
-	sizes := pass.Nominal(s)
-	work, err := inspect.ForwardWork(s, sizes)
-	if err != nil {
-		return StageSummary{}, err
-	}
-	arenas, err := inspect.Arenas(s, sizes)
-	if err != nil {
-		return StageSummary{}, err
-	}
-	return StageSummary{
+	summary := StageSummary{
 		Name: s.Name, Digest: s.Digest, Unrecordable: s.Unrecordable,
-		Parameters: inspect.Parameters(s), Tensors: inspect.ParameterTensors(s), Buffers: len(s.Buffers),
-		Programs: inspect.Programs(s),
-		Nominal:  NominalSummary{Sizes: sizes, GFLOPs: math.Round(work.GFLOPs()*1e6) / 1e6, Arenas: arenas},
-	}, nil
+		Parameters: len(s.Parameters), Buffers: len(s.Buffers), Sizes: pass.Nominal(s),
+	}
+	for _, p := range s.Parameters {
+		elements := 1
+		for _, d := range p.Shape {
+			elements *= d
+		}
+		summary.Elements += elements
+	}
+	var err error
+	if summary.Programs, err = cost.Programs(s, summary.Sizes); err != nil {
+		return summary, err
+	}
+	summary.Arenas, err = cost.Arenas(s, summary.Sizes)
+	return summary, err
 }

@@ -1,0 +1,51 @@
+package cost_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-ml/reprise/gen/cost"
+	"github.com/reprise-ml/reprise/gen/ir"
+	"github.com/reprise-ml/reprise/gen/pass"
+	"github.com/reprise-ml/reprise/gen/stage"
+)
+
+func TestCountsByHand(t *testing.T) {
+	defined, err := stage.Define("network", func(b *stage.Builder) {
+		b.Multiple(2)
+		x := b.Input("image", stage.Shape{stage.Batch, 3, stage.Height, stage.Width})
+		x = b.Scope("a").Conv2d(x, stage.Conv{Out: 8, Kernel: 3, Stride: 2})
+		x = b.Scope("b").Conv2d(x, stage.Conv{Out: 8, Kernel: 3, Groups: 4})
+		b.Output("y", b.Scope("c").Linear(b.GlobalAveragePool(x), 10, stage.UniformBias))
+	}).Build()
+	require.NoError(t, err)
+	plan, err := pass.Run(defined, nil)
+	require.NoError(t, err)
+	sizes := ir.Sizes{Batch: 2, Height: 8, Width: 8}
+	programs, err := cost.Programs(plan, sizes)
+	require.NoError(t, err)
+	const (
+		a = 2 * 8 * 4 * 4 * 3 * 3 * 3
+		b = 2 * 8 * 4 * 4 * 2 * 3 * 3
+		c = 2 * 10 * 8
+	)
+	require.Equal(t, []string{"forward training", "forward evaluation", "backward"}, []string{programs[0].Name, programs[1].Name, programs[2].Name})
+	require.Equal(t, a+b+c, programs[0].MACs)
+	require.Equal(t, a+b+c, programs[1].MACs)
+	require.Equal(t, a+2*b+2*c, programs[2].MACs, "the image needs no gradient")
+	require.Equal(t, []string{"y"}, programs[2].Present)
+	for _, p := range programs {
+		require.Positive(t, p.Launches)
+		require.Positive(t, p.Lanes)
+	}
+	arenas, err := cost.Arenas(plan, sizes)
+	require.NoError(t, err)
+	require.Equal(t, 2*arenas[1].Bytes, arenas[0].Bytes, "only activations here")
+	require.Equal(t, arenas[1].Bytes, arenas[2].Bytes)
+	// Two maps and the pooled vector are alive at once, and as many gradients
+	// need no more.
+	require.GreaterOrEqual(t, arenas[0].Bytes, 4*(2*2*8*4*4+2*8))
+	_, err = cost.Programs(plan, ir.Sizes{Batch: 2, Height: 7, Width: 8})
+	require.ErrorContains(t, err, "multiple")
+}
