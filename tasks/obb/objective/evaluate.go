@@ -46,7 +46,7 @@ func evaluateBranch[T device.Float](s *step, outputs Branch[T], assignment *yolo
 	gains := s.objective.options.Gains
 	// The axis-aligned terms have gain 0: they are evaluated as diagnostics and
 	// keep the box cotangent present whatever the oriented terms do.
-	detection := yolo26.Detection(s.objective.Class, yolo26.Gains{Class: gains.Class}, s.grid, s.size.Classes,
+	detection := yolo26.Detection(yolo26.Losses{Class: s.objective.Class, Box: yolo26.CompleteIoULoss}, yolo26.Gains{Class: gains.Class}, s.grid, s.size.Classes,
 		outputs.dense(), s.truth, assignment, weight, cotangents.dense())
 	terms := Terms{Class: detection.Class, Box: detection.Box, L1: detection.L1}
 

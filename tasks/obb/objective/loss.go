@@ -70,22 +70,23 @@ func newStep[T device.Float](o *Objective, outputs Outputs[T], size Size, target
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	if err := yolo26.CheckAlpha(alpha); err != nil {
-		return nil, err
+	labels, boxes := make([][]int, len(targets)), make([][]yolo26.Box, len(targets))
+	rotated := make([][]yolo26.RotatedBox, len(targets))
+	for image, target := range targets {
+		labels[image], boxes[image], rotated[image] = target.Labels, target.Boxes, target.Rotated
 	}
-	grid, err := size.Grid()
+	shared, err := yolo26.NewStep(size, labels, boxes, alpha)
 	if err != nil {
 		return nil, err
 	}
-	if err := outputs.OneToMany.check("one-to-many", size, grid.Anchors()); err != nil {
+	if err := shared.Truth.SetRotated(rotated); err != nil {
 		return nil, err
 	}
-	if err := outputs.OneToOne.check("one-to-one", size, grid.Anchors()); err != nil {
+	if err := outputs.OneToMany.check("one-to-many", size, shared.Grid.Anchors()); err != nil {
 		return nil, err
 	}
-	truth, err := pad(size, targets)
-	if err != nil {
+	if err := outputs.OneToOne.check("one-to-one", size, shared.Grid.Anchors()); err != nil {
 		return nil, err
 	}
-	return &step{objective: o, size: size, grid: grid, truth: truth}, nil
+	return &step{objective: o, size: size, grid: shared.Grid, truth: shared.Truth}, nil
 }

@@ -3,7 +3,6 @@ package objective
 import (
 	"errors"
 	"fmt"
-	"reflect"
 
 	yolo26 "github.com/reprise-ml/reprise/tasks/yolo26/objective"
 )
@@ -70,24 +69,17 @@ func New(options Options) (*Objective, error) {
 	if !ok {
 		return nil, fmt.Errorf("rotated loss form %q does not exist; give %q or %q", options.Form, Hellinger, Bhattacharyya)
 	}
-	for _, gain := range []struct {
-		name  string
-		value float64
-	}{
-		{"class", options.Gains.Class},
-		{"rotated box", options.Gains.Rotated},
-		{"rotated L1", options.Gains.RotatedL1},
-		{"angle", options.Gains.Angle},
-	} {
-		if gain.value < 0 || !yolo26.Finite([]float64{gain.value}) {
-			return nil, fmt.Errorf("%s gain of %v; give a finite number that is not negative", gain.name, gain.value)
-		}
+	err := yolo26.CheckGains(
+		yolo26.Gain{Name: "class", Value: options.Gains.Class},
+		yolo26.Gain{Name: "rotated box", Value: options.Gains.Rotated},
+		yolo26.Gain{Name: "rotated L1", Value: options.Gains.RotatedL1},
+		yolo26.Gain{Name: "angle", Value: options.Gains.Angle},
+	)
+	if err != nil {
+		return nil, err
 	}
-	if err := options.OneToMany.Validate(); err != nil {
-		return nil, fmt.Errorf("one-to-many branch: %w", err)
-	}
-	if err := options.OneToOne.Validate(); err != nil {
-		return nil, fmt.Errorf("one-to-one branch: %w", err)
+	if err := yolo26.CheckAssigners(options.OneToMany, options.OneToOne); err != nil {
+		return nil, err
 	}
 	return &Objective{
 		Class:     yolo26.BinaryCrossEntropy,
@@ -98,19 +90,12 @@ func New(options Options) (*Objective, error) {
 	}, nil
 }
 
-// namedFunction is a function field with the functions that count as its default.
-type namedFunction struct {
-	name     string
-	function any
-	defaults []any
-}
-
-func (o *Objective) functions() []namedFunction {
-	return []namedFunction{
-		{"classification loss", o.Class, []any{yolo26.BinaryCrossEntropy}},
-		{"rotated overlap term", o.Rotated, []any{yolo26.HellingerTerm, yolo26.BhattacharyyaTerm}},
-		{"rotated L1 term", o.RotatedL1, []any{yolo26.RotatedL1Term}},
-		{"angle term", o.Angle, []any{yolo26.AngleTerm}},
+func (o *Objective) functions() []yolo26.Function {
+	return []yolo26.Function{
+		{Name: "classification loss", Function: o.Class, Defaults: []any{yolo26.BinaryCrossEntropy}},
+		{Name: "rotated overlap term", Function: o.Rotated, Defaults: []any{yolo26.HellingerTerm, yolo26.BhattacharyyaTerm}},
+		{Name: "rotated L1 term", Function: o.RotatedL1, Defaults: []any{yolo26.RotatedL1Term}},
+		{Name: "angle term", Function: o.Angle, Defaults: []any{yolo26.AngleTerm}},
 	}
 }
 
@@ -119,12 +104,7 @@ func (o *Objective) complete() error {
 	if o == nil {
 		return errors.New("objective is nil; make one with New")
 	}
-	for _, field := range o.functions() {
-		if reflect.ValueOf(field.function).IsNil() {
-			return fmt.Errorf("%s is nil; make the objective with New, and give a function that returns 0 to leave a term out", field.name)
-		}
-	}
-	return nil
+	return yolo26.CheckFunctions(o.functions())
 }
 
 // Replaced tells by identity whether a function field is not a default one, and
@@ -135,12 +115,7 @@ func (o *Objective) complete() error {
 // A type that embeds Objective inherits this method; ask ReplacedBy about a
 // value whose type is not known.
 func (o *Objective) Replaced() (name string, replaced bool) {
-	for _, field := range o.functions() {
-		if !isOneOf(field.function, field.defaults) {
-			return field.name, true
-		}
-	}
-	return "", false
+	return yolo26.ReplacedFunction(o.functions())
 }
 
 // ReplacedBy is Replaced for the objective that a trainer was given, whatever
@@ -152,17 +127,4 @@ func ReplacedBy(objective any) (name string, replaced bool) {
 		return "objective", true
 	}
 	return own.Replaced()
-}
-
-// isOneOf compares functions by their code. The defaults are plain functions
-// without captured variables, so equal code is the same function, and a wrapper
-// around one has code of its own.
-func isOneOf(function any, defaults []any) bool {
-	pointer := reflect.ValueOf(function).Pointer()
-	for _, candidate := range defaults {
-		if pointer == reflect.ValueOf(candidate).Pointer() {
-			return true
-		}
-	}
-	return false
 }

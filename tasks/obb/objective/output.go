@@ -1,8 +1,6 @@
 package objective
 
 import (
-	"fmt"
-
 	"github.com/reprise-ml/reprise/runtime/device"
 	yolo26 "github.com/reprise-ml/reprise/tasks/yolo26/objective"
 )
@@ -47,43 +45,12 @@ type Target struct {
 	Rotated []yolo26.RotatedBox
 }
 
-// pad checks the targets against the size and pads them.
-func pad(size Size, targets []Target) (*yolo26.GroundTruth, error) {
-	if len(targets) != size.Batch {
-		return nil, fmt.Errorf("%d targets for a batch of %d images; give one per image, empty for background", len(targets), size.Batch)
-	}
-	labels := make([][]int, size.Batch)
-	boxes := make([][]yolo26.Box, size.Batch)
-	rotated := make([][]yolo26.RotatedBox, size.Batch)
-	for image, target := range targets {
-		labels[image], boxes[image], rotated[image] = target.Labels, target.Boxes, target.Rotated
-	}
-	truth, err := yolo26.Pad(labels, boxes, size.Classes)
-	if err != nil {
-		return nil, err
-	}
-	if err := truth.SetRotated(rotated); err != nil {
-		return nil, err
-	}
-	return truth, nil
-}
-
 // check compares the lengths of the outputs of a branch with their shapes.
 func (b Branch[T]) check(name string, size Size, anchors int) error {
-	for _, output := range []struct {
-		name     string
-		length   int
-		channels int
-	}{
-		{"class", len(b.Class), size.Classes},
-		{"box", len(b.Box), 4},
-		{"angle", len(b.Angle), 1},
-	} {
-		if err := yolo26.CheckOutput(name+" "+output.name, output.length, size.Batch, anchors, output.channels); err != nil {
-			return err
-		}
+	if err := yolo26.CheckDense(name, size, anchors, len(b.Class), len(b.Box)); err != nil {
+		return err
 	}
-	return nil
+	return yolo26.CheckOutput(name+" angle", len(b.Angle), size.Batch, anchors, 1)
 }
 
 // finite reports whether every output of the branch is a finite number.

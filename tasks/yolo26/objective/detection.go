@@ -16,6 +16,29 @@ type Dense[T device.Float] struct {
 	Box []T
 }
 
+// BoxLoss is the overlap loss of one predicted with one target box, in pixels,
+// and its derivative by the corners (x1, y1, x2, y2) of the prediction.
+type BoxLoss func(predicted, target Box) (loss float64, slopes [4]float64)
+
+// Losses are the functions of the detection terms.
+type Losses struct {
+	// Class is the classification loss, by default BinaryCrossEntropy.
+	Class ClassLoss
+	// Box is the overlap loss, by default CompleteIoULoss.
+	Box BoxLoss
+}
+
+// DefaultLosses returns the functions of the specification.
+func DefaultLosses() Losses { return Losses{Class: BinaryCrossEntropy, Box: CompleteIoULoss} }
+
+// Functions lists the functions with their defaults.
+func (l Losses) Functions() []Function {
+	return []Function{
+		{"classification loss", l.Class, []any{BinaryCrossEntropy}},
+		{"box loss", l.Box, []any{CompleteIoULoss}},
+	}
+}
+
 // Gains are the weights of the detection terms.
 type Gains struct {
 	Box, Class, L1 float64
@@ -42,12 +65,12 @@ func (t DetectionTerms) Total(gains Gains) float64 {
 // slice is zero elsewhere, as it has to be. A gain of 0 scales to zero: the term
 // is still computed (YOLO26 specification, objective sections 2.1 to 2.4).
 func Detection[T device.Float](
-	loss ClassLoss, gains Gains, grid *Grid, classes int,
+	losses Losses, gains Gains, grid *Grid, classes int,
 	output Dense[T], truth *GroundTruth, assignment *Assignment,
 	weight float64, cotangent Dense[T],
 ) DetectionTerms {
 	terms := DetectionTerms{
-		Class: Classification(loss, output.Class, classes, grid.Anchors(), assignment, weight*gains.Class, cotangent.Class),
+		Class: Classification(losses.Class, output.Class, classes, grid.Anchors(), assignment, weight*gains.Class, cotangent.Class),
 	}
 	for image, positives := range assignment.Images {
 		for _, positive := range positives {
@@ -57,7 +80,7 @@ func Detection[T device.Float](
 			part := positive.Quality / assignment.Normaliser
 			stride := grid.Stride[positive.Anchor]
 
-			overlap, overlapSlopes := CompleteIoULoss(predicted, target)
+			overlap, overlapSlopes := losses.Box(predicted, target)
 			distance, distanceSlopes := cornerL1(predicted, target, stride)
 			terms.Box += part * overlap
 			terms.L1 += part * distance

@@ -12,7 +12,7 @@ import (
 // detect evaluates the detection terms of a scene with fresh cotangents.
 func (s scene) detect(assignment *Assignment, gains Gains, weight float64) (DetectionTerms, Dense[float64]) {
 	cotangent := Dense[float64]{Class: make([]float64, len(s.output.Class)), Box: make([]float64, len(s.output.Box))}
-	terms := Detection(BinaryCrossEntropy, gains, s.grid, s.classes, s.output, s.truth, assignment, weight, cotangent)
+	terms := Detection(DefaultLosses(), gains, s.grid, s.classes, s.output, s.truth, assignment, weight, cotangent)
 	return terms, cotangent
 }
 
