@@ -1,0 +1,155 @@
+package templates
+
+import (
+	"github.com/reprise-ml/reprise/gen/ir"
+)
+
+// shelf builds finished plans by hand: every tensor has its own storage.
+type shelf struct{ stage *ir.Stage }
+
+func newShelf(name string) *shelf {
+	return &shelf{&ir.Stage{Format: ir.FormatVersion, Name: name, Digest: "test", Multiple: ir.Multiple{Height: 32, Width: 32}}}
+}
+
+func (s *shelf) tensor(elem ir.Element, strides func([]ir.Dim) []ir.Dim, isMap bool, shape ...ir.Dim) ir.Ref {
+	storage := s.stage.AddStorage(ir.Storage{Name: "t", Space: ir.Arena, Elem: elem, Size: ir.Elements(shape)})
+	return s.stage.AddTensor(ir.Tensor{Name: "t", Shape: shape, Elem: elem, Map: isMap, Storage: storage, Strides: strides(shape)})
+}
+
+// fmap is a channels-last map of activations, its sides divided by down.
+func (s *shelf) fmap(channels, down int) ir.Ref {
+	return s.tensor(ir.Activation, ir.ChannelsLast, true, side(channels, down)...)
+}
+
+func (s *shelf) index(channels, down int) ir.Ref {
+	return s.tensor(ir.Index, ir.ChannelsLast, true, side(channels, down)...)
+}
+
+func side(channels, down int) []ir.Dim {
+	multiple := ir.Multiple{Height: 32, Width: 32}
+	h, _ := ir.H.Divide(down, multiple)
+	w, _ := ir.W.Divide(down, multiple)
+	return []ir.Dim{ir.N, ir.Const(channels), h, w}
+}
+
+func (s *shelf) master(shape ...int) ir.Ref {
+	dims := make([]ir.Dim, len(shape))
+	for i, v := range shape {
+		dims[i] = ir.Const(v)
+	}
+	return s.tensor(ir.Master, ir.RowMajor, false, dims...)
+}
+
+func (s *shelf) rows(shape ...ir.Dim) ir.Ref {
+	return s.tensor(ir.Activation, ir.RowMajor, false, shape...)
+}
+
+func (s *shelf) counter(n int) ir.Ref {
+	return s.tensor(ir.Counter, ir.RowMajor, false, ir.Const(n))
+}
+
+func (s *shelf) forward(k ir.Kernel) {
+	s.stage.Forward = append(s.stage.Forward, ir.Op{Name: k.Kind(), Do: k, Pos: ir.Pos{Package: "example", File: "net.go", Line: len(s.stage.Forward) + 1}})
+}
+
+// layerCase is a convolution with its gradients.
+type layerCase struct {
+	inputs, outputs, kernel, stride, groups int
+	bias                                    bool
+}
+
+// layerCases covers the tile, direct and depthwise kernels, aligned and odd
+// channel counts, groups and strides.
+var layerCases = []layerCase{
+	{3, 16, 3, 2, 1, false},
+	{16, 32, 3, 1, 1, false},
+	{21, 42, 3, 2, 1, true},
+	{64, 128, 1, 1, 1, true},
+	{48, 64, 5, 1, 1, false},
+	{64, 64, 3, 2, 4, false},
+	{12, 6, 3, 1, 3, true},
+	{32, 32, 3, 1, 32, true},
+	{21, 21, 5, 2, 21, false},
+}
+
+func (s *shelf) layers() {
+	for _, l := range layerCases {
+		x, y := s.fmap(l.inputs, 4), s.fmap(l.outputs, 4*l.stride)
+		dx, dy := s.fmap(l.inputs, 4), s.fmap(l.outputs, 4*l.stride)
+		weight, dweight := s.master(l.outputs, l.inputs/l.groups, l.kernel, l.kernel), s.master(l.outputs, l.inputs/l.groups, l.kernel, l.kernel)
+		var bias ir.Ref
+		if l.bias {
+			bias = s.master(l.outputs)
+		}
+		s.forward(&ir.Conv2d{X: x, Weight: weight, Bias: bias, Y: y, Kernel: l.kernel, Stride: l.stride, Groups: l.groups})
+		for _, accumulate := range []bool{false, true} {
+			s.forward(&ir.Conv2dInputGradient{DY: dy, Weight: weight, DX: dx, Kernel: l.kernel, Stride: l.stride, Groups: l.groups, Accumulate: accumulate})
+			s.forward(&ir.Conv2dWeightGradient{X: x, DY: dy, DWeight: dweight, Kernel: l.kernel, Stride: l.stride, Groups: l.groups, Accumulate: accumulate})
+		}
+	}
+}
+
+func (s *shelf) channelKernels() {
+	for _, c := range []int{21, 64} {
+		x, dy, y := s.fmap(c, 4), s.fmap(c, 4), s.fmap(c, 4)
+		mean, rstd, scale, shift, dscale, dshift := s.master(c), s.master(c), s.master(c), s.master(c), s.master(c), s.master(c)
+		s.forward(&ir.BatchStatistics{X: x, Mean: mean, Rstd: rstd, RunningMean: s.master(c), RunningVar: s.master(c), Batches: s.counter(1), Epsilon: 1e-3, Momentum: 0.03, Cumulative: c == 64})
+		s.forward(&ir.RunningStatistics{RunningMean: s.master(c), RunningVar: s.master(c), Mean: mean, Rstd: rstd, Epsilon: 1e-3})
+		for _, f := range []ir.Function{ir.Identity, ir.SiLU, ir.ReLU, ir.LeakyReLU, ir.Sigmoid, ir.Tanh} {
+			s.forward(&ir.Normalize{X: x, Mean: mean, Rstd: rstd, Scale: scale, Shift: shift, Y: y, Activation: f, Slope: 0.1})
+			s.forward(&ir.Activate{X: x, Y: y, Activation: f, Slope: 0.1})
+			s.forward(&ir.ActivateGradient{DY: dy, X: x, DX: y, Activation: f, Slope: 0.1, Accumulate: f == ir.SiLU})
+			s.forward(&ir.NormalizeReduce{DY: dy, X: x, Mean: mean, Rstd: rstd, Scale: scale, Shift: shift, DScale: dscale, DShift: dshift, Activation: f, Slope: 0.1})
+			s.forward(&ir.NormalizeGradient{DY: dy, X: x, Mean: mean, Rstd: rstd, Scale: scale, Shift: shift, DScale: dscale, DShift: dshift, DX: y, Activation: f, Slope: 0.1, Accumulate: f == ir.SiLU})
+		}
+		s.forward(&ir.Normalize{X: x, Mean: mean, Rstd: rstd, Scale: scale, Shift: shift, Residual: dy, Y: y, Activation: ir.SiLU})
+		s.forward(&ir.ChannelSum{DY: dy, DBias: dshift, Accumulate: c == 64})
+		s.forward(&ir.Add{A: x, B: dy, Y: y})
+		s.forward(&ir.Multiply{A: x, B: dy, Y: y, Accumulate: c == 64})
+		s.forward(&ir.Scale{X: x, Y: y, Factor: 0.1, Accumulate: c == 64})
+		s.forward(&ir.Copy{X: x, Y: y, Accumulate: c == 64})
+		s.forward(&ir.Fill{Y: y, Value: 1e-3})
+		s.forward(&ir.Dropout{X: x, State: s.counter(2), Mask: dy, Y: y, Probability: 0.5})
+	}
+}
+
+func (s *shelf) spatialKernels() {
+	for _, c := range []int{21, 64} {
+		x, y, index := s.fmap(c, 4), s.fmap(c, 4), s.index(c, 4)
+		s.forward(&ir.MaxPool{X: x, Y: y, Index: index, Kernel: 5, Stride: 1, Padding: 2})
+		s.forward(&ir.MaxPool{X: x, Y: s.fmap(c, 8), Kernel: 3, Stride: 2, Padding: 1})
+		s.forward(&ir.MaxPoolGradient{DY: y, Index: index, DX: x, Kernel: 5, Stride: 1, Padding: 2, Accumulate: c == 64})
+		pooled := s.rows(ir.N, ir.Const(c))
+		s.forward(&ir.AveragePool{X: x, Y: pooled})
+		s.forward(&ir.AveragePoolGradient{DY: pooled, DX: x, Accumulate: c == 64})
+		s.forward(&ir.Upsample{X: s.fmap(c, 8), Y: x})
+		s.forward(&ir.UpsampleGradient{DY: x, DX: s.fmap(c, 8), Accumulate: c == 64})
+	}
+}
+
+func (s *shelf) matrixKernels() {
+	anchors := side(1, 32)[2].Mul(side(1, 32)[3])
+	heads, keys, values := ir.Const(2), ir.Const(32), ir.Const(64)
+	q, k, v := s.rows(ir.N, heads, keys, anchors), s.rows(ir.N, heads, keys, anchors), s.rows(ir.N, heads, values, anchors)
+	scores, y := s.rows(ir.N, heads, anchors, anchors), s.rows(ir.N, heads, values, anchors)
+	s.forward(&ir.MatMul{A: q, B: k, Y: scores, TransposeA: true, Alpha: 0.125})
+	s.forward(&ir.Softmax{X: scores, Y: scores})
+	s.forward(&ir.MatMul{A: v, B: scores, Y: y, TransposeB: true, Alpha: 1, Accumulate: true})
+	s.forward(&ir.SoftmaxGradient{DY: scores, Y: scores, DX: scores})
+	s.forward(&ir.SoftmaxGradient{DY: scores, Y: scores, DX: scores, Accumulate: true})
+	x, weight := s.rows(ir.N, ir.Const(100)), s.master(10, 100)
+	logits := s.rows(ir.N, ir.Const(10))
+	s.forward(&ir.MatMul{A: x, B: weight, Bias: s.master(10), Y: logits, TransposeB: true, Alpha: 1})
+	s.forward(&ir.MatMul{A: logits, B: x, Y: s.master(10, 100), TransposeA: true, Alpha: 1})
+	s.forward(&ir.ChannelSum{DY: logits, DBias: s.master(10)})
+}
+
+// everyKind is a plan that holds every kind of kernel in several shapes.
+func everyKind() *ir.Stage {
+	s := newShelf("every")
+	s.layers()
+	s.channelKernels()
+	s.spatialKernels()
+	s.matrixKernels()
+	return s.stage
+}
