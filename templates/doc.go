@@ -1,6 +1,6 @@
 // Package templates holds the CUDA and C text of the project and prints, for
-// the plan of a stage, the kernels that it needs and the wrapper that launches,
-// records and replays them.
+// the plan of a stage, the kernels that it needs and the wrapper that launches
+// them.
 //
 // The device code lies in cuda/: one file per family of kernels, templates over
 // storage type, index type and the constants of a shape class. Kernels prints

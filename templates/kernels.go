@@ -11,7 +11,7 @@ import (
 	"github.com/reprise-ml/reprise/gen/ir"
 )
 
-//go:embed cuda/*.cuh cuda/*.h cuda/*.tmpl wrap/*.tmpl
+//go:embed cuda/*.cuh cuda/*.h cuda/*.tmpl wrap/*.tmpl wrap/*.h
 var files embed.FS
 
 // Kernels prints the CUDA text of a stage: the device code that it needs and an

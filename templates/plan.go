@@ -22,9 +22,9 @@ type planned struct {
 	Storages int
 	Lanes    int
 	Events   int
-	MaxNodes int        // of any program, at least 1
 	Scratch  [][]string // by lane: amounts of memory in bytes
 	Sizes    []string   // elements of the storages, distinct
+	Images   string     // kernel that converts 8-bit pixels; empty when no input is an image
 
 	functions map[string]string // of operations, by what they do
 }
@@ -33,8 +33,16 @@ type planned struct {
 type program struct {
 	Name  string // C name after the prefix
 	Title string
-	Steps []string // statements
+	Steps []step
 	Nodes int
+}
+
+// step is one entry of the step table of a program.
+type step struct {
+	Kind      string // of enum reprise_step_kind, after the prefix
+	Lane      int
+	Value     int
+	Operation string // function, or NULL
 }
 
 // operation is one function that issues the launches of an operation. Programs
@@ -75,6 +83,7 @@ func plan(stage *ir.Stage, pkg string) (*planned, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.images(stage)
 	packs := len(p.Packs)
 	p.addProgram(forward, "forward_training", "forward pass in training", packs, ir.Training)
 	p.addProgram(forward, "forward_evaluation", "forward pass in evaluation", packs, ir.Eval)
@@ -88,6 +97,19 @@ func plan(stage *ir.Stage, pkg string) (*planned, error) {
 	}
 	p.finish(stage)
 	return p, nil
+}
+
+// images adds the kernel that converts 8-bit pixels when an input is an image.
+func (p *planned) images(stage *ir.Stage) {
+	for _, in := range stage.Inputs {
+		t := stage.Tensor(in.Tensor)
+		if t.Map && len(t.Shape) == 4 && t.Shape[1].Equal(ir.Const(3)) && t.Elem == ir.Activation {
+			k := Kernel{Name: symbol("write_images<index_t, element>"), Threads: 256, Call: "write_images<index_t, element>", Struct: "reprise_images_arguments", File: "images"}
+			p.Images = k.Name
+			p.Kernels = append(p.Kernels, k)
+			return
+		}
+	}
 }
 
 // listing is a list of operations with what was planned for each.
@@ -166,10 +188,10 @@ func (p *planned) addProgram(l *listing, name, title string, packs int, mode ir.
 		}
 	}
 	for i := range packs {
-		g.Steps = append(g.Steps, fmt.Sprintf("pack_%d(c)", i))
+		g.Steps = append(g.Steps, step{"launch", 0, -1, fmt.Sprintf("pack_%d", i)})
 	}
 	if lanes > 1 {
-		g.Steps = append(g.Steps, fmt.Sprintf("fork_lanes(c, %d)", lanes))
+		g.Steps = append(g.Steps, step{"fork", lanes, 0, "NULL"})
 	}
 	for i, op := range ops {
 		if !in(i) {
@@ -177,20 +199,19 @@ func (p *planned) addProgram(l *listing, name, title string, packs int, mode ir.
 		}
 		for _, w := range op.Wait {
 			if in(w) {
-				g.Steps = append(g.Steps, fmt.Sprintf("await(c, %d, %d)", op.Lane, event[w]))
+				g.Steps = append(g.Steps, step{"wait", op.Lane, event[w], "NULL"})
 			}
 		}
-		g.Steps = append(g.Steps, fmt.Sprintf("%s(c, %d)", l.functions[i], op.Lane))
+		g.Steps = append(g.Steps, step{"launch", op.Lane, i, l.functions[i]})
 		if e, waited := event[i]; waited {
-			g.Steps = append(g.Steps, fmt.Sprintf("signal_event(c, %d, %d)", op.Lane, e))
+			g.Steps = append(g.Steps, step{"signal", op.Lane, e, "NULL"})
 		}
 		g.Nodes += l.nodes[i]
 	}
 	if lanes > 1 {
-		g.Steps = append(g.Steps, fmt.Sprintf("join_lanes(c, %d)", lanes))
+		g.Steps = append(g.Steps, step{"join", lanes, 0, "NULL"})
 	}
 	p.Events = max(p.Events, len(event))
-	p.MaxNodes = max(p.MaxNodes, g.Nodes, 1)
 	p.Programs = append(p.Programs, g)
 }
 

@@ -6,9 +6,10 @@ import (
 	"github.com/reprise-ml/reprise/gen/ir"
 )
 
-// Wrapper prints the C text of a stage, source and header: the context that a
-// back end fills, and one function each to enqueue, record and replay every
-// program of the plan. Every symbol starts with reprise_<package>_<stage>_.
+// Wrapper prints the C text of a stage, source and header: one function for the
+// launches of each operation, the programs as tables of steps, and what a back
+// end needs to size, run and record them (see Context). The one symbol exported
+// is reprise_<package>_<stage>_stage.
 func Wrapper(stage *ir.Stage, pkg string) (source, header []byte, err error) {
 	p, err := plan(stage, pkg)
 	if err != nil {
@@ -18,10 +19,14 @@ func Wrapper(stage *ir.Stage, pkg string) (source, header []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	context, err := Context()
+	if err != nil {
+		return nil, nil, err
+	}
 	data := struct {
 		*planned
-		Arguments string
-	}{p, arguments}
+		Arguments, Context string
+	}{p, arguments, string(context)}
 	if source, err = execute("wrap/stage.c.tmpl", data); err != nil {
 		return nil, nil, err
 	}
@@ -38,3 +43,11 @@ func argumentsText() (string, error) {
 	}
 	return out.String(), nil
 }
+
+// Context is the C header that a back end shares with every wrapper. It is
+// printed into each generated header, so that a generated package needs no file
+// of another module.
+func Context() ([]byte, error) { return files.ReadFile("wrap/context.h") }
+
+// Symbol names the table that the wrapper of a stage exports.
+func Symbol(stage, pkg string) string { return "reprise_" + pkg + "_" + stage + "_stage" }

@@ -94,3 +94,10 @@ struct reprise_dropout_arguments {
   int64_t extent[4];
   uint64_t state;
 };
+
+// 8-bit pixels (N, H, W, RGB) into a map of activations.
+struct reprise_images_arguments {
+  uint64_t pixels;
+  struct reprise_map map;
+  int32_t batch, height, width;
+};
