@@ -82,10 +82,13 @@ func newStep[T device.Float](o *Objective, outputs Outputs[T], size Size, target
 	if err := shared.Truth.SetRotated(rotated); err != nil {
 		return nil, err
 	}
-	if err := outputs.OneToMany.check("one-to-many", size, shared.Grid.Anchors()); err != nil {
+	if err := shared.CheckBranches(outputs.OneToMany.dense().Lengths(), outputs.OneToOne.dense().Lengths()); err != nil {
 		return nil, err
 	}
-	if err := outputs.OneToOne.check("one-to-one", size, shared.Grid.Anchors()); err != nil {
+	if err := shared.CheckOutput("one-to-many angle", len(outputs.OneToMany.Angle), 1); err != nil {
+		return nil, err
+	}
+	if err := shared.CheckOutput("one-to-one angle", len(outputs.OneToOne.Angle), 1); err != nil {
 		return nil, err
 	}
 	return &step{objective: o, size: size, grid: shared.Grid, truth: shared.Truth}, nil

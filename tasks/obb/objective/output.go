@@ -45,14 +45,6 @@ type Target struct {
 	Rotated []yolo26.RotatedBox
 }
 
-// check compares the lengths of the outputs of a branch with their shapes.
-func (b Branch[T]) check(name string, size Size, anchors int) error {
-	if err := yolo26.CheckDense(name, size, anchors, len(b.Class), len(b.Box)); err != nil {
-		return err
-	}
-	return yolo26.CheckOutput(name+" angle", len(b.Angle), size.Batch, anchors, 1)
-}
-
 // finite reports whether every output of the branch is a finite number.
 func (b Branch[T]) finite() bool {
 	return yolo26.Finite(b.Class, b.Box, b.Angle)

@@ -30,13 +30,32 @@ func NewStep(size Size, labels [][]int, boxes [][]Box, alpha float64) (*Step, er
 	return &Step{Size: size, Grid: grid, Truth: truth}, nil
 }
 
-// CheckDense compares the lengths of the outputs that every branch has with
-// their shapes; name is the branch.
-func CheckDense(name string, size Size, anchors, class, box int) error {
-	if err := CheckOutput(name+" class", class, size.Batch, anchors, size.Classes); err != nil {
-		return err
+// Lengths are the numbers of elements of the outputs of one branch.
+type Lengths struct{ Class, Box int }
+
+// Lengths counts the elements of the outputs.
+func (d Dense[T]) Lengths() Lengths { return Lengths{len(d.Class), len(d.Box)} }
+
+// CheckBranches compares the lengths of the outputs that every task has with
+// their shapes.
+func (s *Step) CheckBranches(many, one Lengths) error {
+	for _, branch := range []struct {
+		name string
+		Lengths
+	}{{"one-to-many", many}, {"one-to-one", one}} {
+		if err := s.CheckOutput(branch.name+" class", branch.Class, s.Size.Classes); err != nil {
+			return err
+		}
+		if err := s.CheckOutput(branch.name+" box", branch.Box, 4); err != nil {
+			return err
+		}
 	}
-	return CheckOutput(name+" box", box, size.Batch, anchors, 4)
+	return nil
+}
+
+// CheckOutput compares the length of an output with images x anchors x channels.
+func (s *Step) CheckOutput(name string, length, channels int) error {
+	return CheckOutput(name, length, s.Size.Batch, s.Grid.Anchors(), channels)
 }
 
 // Options are the settings of the detection part of an objective.
