@@ -46,7 +46,7 @@ func TestRotatedIoUEqualsExactFromFloor(t *testing.T) {
 	}
 	above, refused := 0, 0
 	for range 20000 {
-		a, b, floor := box(), box(), []float64{0.05, 0.3, 0.7}[random.IntN(3)]
+		a, b, floor := box(), box(), []float64{0.001, 0.05, 0.3, 0.7}[random.IntN(4)]
 		exact := geometry.RotatedIoU(a, b)
 		switch got := overlap.RotatedIoU(a, b, floor); {
 		case exact >= floor:

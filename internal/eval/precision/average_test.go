@@ -16,7 +16,7 @@ func curveFrom(sequence string, positives int) []CurvePoint {
 		if letter == 'T' {
 			v.hit = 1
 		}
-		t.verdicts = append(t.verdicts, v)
+		t.add([]verdict{v})
 	}
 	t.sort()
 	return t.curve(0, Unlimited, positives)

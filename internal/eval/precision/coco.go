@@ -146,7 +146,7 @@ type cocoMatch struct {
 func (m cocoMatch) tally(t *tally) {
 	verdicts := make([]verdict, len(m.rows))
 	for rank, d := range m.rows {
-		verdicts[rank] = verdict{score: m.detections[d].Score, rank: rank}
+		verdicts[rank] = verdict{score: m.detections[d].Score, rank: int32(rank)}
 	}
 	for area := range Area(areas) {
 		ignored := make([]bool, len(m.columns))
@@ -161,7 +161,7 @@ func (m cocoMatch) tally(t *tally) {
 			m.match(area, index, ignored, verdicts)
 		}
 	}
-	t.verdicts = append(t.verdicts, verdicts...)
+	t.add(verdicts)
 }
 
 // match runs the greedy matching of one area range and threshold.

@@ -16,7 +16,7 @@ func TestConfusionCounts(t *testing.T) {
 		{Class: 1, Score: 0.3},  // the closer one, of the wrong class
 		{Class: 1, Score: 0.25}, // on the crowd
 		{Class: 0, Score: 0.24}, // too low
-		{Class: 1, Score: 0.5},  // ties with the next one, which scores higher
+		{Class: 1, Score: 0.25}, // ties with the next one, which scores higher
 		{Class: 1, Score: 0.6},
 	}
 	objects := []precision.Object{{Class: 0}, {Class: 1}, {Class: 0, Crowd: true}, {Class: 1}}

@@ -131,6 +131,9 @@ func TestKeypoints(t *testing.T) {
 		[]precision.KeypointDetection{detected(0.9, 200, 0), detected(0.8, 0, 0)},
 		[]precision.KeypointObject{person(0, 2, 2), person(200, 0, 0)}, sigmas))
 	require.Equal(t, 1.0, e.Precision(precision.AllAreas))
+	points, err := e.Curve(0, 0)
+	require.NoError(t, err)
+	require.Len(t, points, 1) // the excused one is not on the curve
 
 	// A shift with similarity 0.7 passes the thresholds up to it.
 	shift := math.Sqrt(-math.Log(0.7001) * 2 * 2000 * 4 * 0.072 * 0.072)

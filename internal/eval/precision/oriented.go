@@ -78,7 +78,7 @@ func (e *Oriented) Add(detections []decode.Rotated, objects []RotatedObject) err
 		for index := range thresholds {
 			matchOriented(matrix, difficult, index, verdicts)
 		}
-		e.classes[class].verdicts = append(e.classes[class].verdicts, verdicts...)
+		e.classes[class].add(verdicts)
 	}
 	return nil
 }

@@ -9,7 +9,9 @@ import (
 type verdict struct {
 	score float64
 	// rank is the position among the detections that share a cap, from 0.
-	rank int
+	rank int32
+	// arrival numbers the verdicts of a tally in the order in which they came.
+	arrival int32
 	// hit and skip have one bit per setting: a true positive, and a detection
 	// that counts as neither true nor false. Otherwise it is a false positive.
 	hit, skip uint64
@@ -18,13 +20,35 @@ type verdict struct {
 // tally collects the verdicts and the positives of one class.
 type tally struct {
 	verdicts []verdict
+	// sorted tells that the verdicts are in the order of sort.
+	sorted bool
 	// positives counts the objects to be found, per area range.
 	positives []int
 }
 
-// sort ranks the verdicts of all images so far by descending score.
+// add takes the verdicts of one image.
+func (t *tally) add(verdicts []verdict) {
+	for _, v := range verdicts {
+		v.arrival = int32(len(t.verdicts))
+		t.verdicts = append(t.verdicts, v)
+	}
+	t.sorted = t.sorted && len(verdicts) == 0
+}
+
+// sort ranks the verdicts of all images so far by descending score, equal scores
+// by arrival.
 func (t *tally) sort() {
-	slices.SortStableFunc(t.verdicts, func(a, b verdict) int { return cmp.Compare(b.score, a.score) })
+	if t.sorted {
+		return
+	}
+	// The arrival makes the order total, which is faster than a stable sort.
+	slices.SortFunc(t.verdicts, func(a, b verdict) int {
+		if order := cmp.Compare(b.score, a.score); order != 0 {
+			return order
+		}
+		return cmp.Compare(a.arrival, b.arrival)
+	})
+	t.sorted = true
 }
 
 // CurvePoint is one step of a precision-recall curve: the detections down to
@@ -38,10 +62,10 @@ type CurvePoint struct {
 // curve is the raw precision-recall curve of one setting over the detections
 // whose rank is below limit. The verdicts must be sorted.
 func (t *tally) curve(bit, limit, positives int) []CurvePoint {
-	var points []CurvePoint
+	points := make([]CurvePoint, 0, len(t.verdicts))
 	hits := 0
 	for _, v := range t.verdicts {
-		if v.rank >= limit || v.skip>>bit&1 != 0 {
+		if int(v.rank) >= limit || v.skip>>bit&1 != 0 {
 			continue
 		}
 		hits += int(v.hit >> bit & 1)
