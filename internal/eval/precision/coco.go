@@ -63,15 +63,8 @@ func newTallies(classes, ranges int) ([]tally, error) {
 // the evaluation and a score that is no number are errors, and leave the
 // evaluation as it was.
 func (e *COCO) Add(detections []Detection, objects []Object, similarity func(d, o int) float64) error {
-	for i, d := range detections {
-		if err := check("detection", i, d.Class, len(e.classes), d.Score); err != nil {
-			return err
-		}
-	}
-	for i, o := range objects {
-		if err := check("object", i, o.Class, len(e.classes), 0); err != nil {
-			return err
-		}
+	if err := check(detections, objects, len(e.classes)); err != nil {
+		return err
 	}
 	for class := range e.classes {
 		m := cocoMatch{detections: detections, objects: objects}
@@ -86,12 +79,22 @@ func (e *COCO) Add(detections []Detection, objects []Object, similarity func(d, 
 	return nil
 }
 
-func check(kind string, index, class, classes int, score float64) error {
-	if class < 0 || class >= classes {
-		return fmt.Errorf("%s %d: class %d is outside 0..%d; evaluate with the classes of the network", kind, index, class, classes-1)
+// check reports the first class outside the evaluation, or a score that is no
+// number.
+func check(detections []Detection, objects []Object, classes int) error {
+	outside := func(class int) bool { return class < 0 || class >= classes }
+	for i, d := range detections {
+		if outside(d.Class) {
+			return fmt.Errorf("detection %d: class %d is outside 0..%d; evaluate with the classes of the network", i, d.Class, classes-1)
+		}
+		if math.IsNaN(d.Score) {
+			return fmt.Errorf("detection %d: its score is not a number; look for the cause in the network's outputs", i)
+		}
 	}
-	if math.IsNaN(score) {
-		return fmt.Errorf("%s %d: its score is not a number; look for the cause in the network's outputs", kind, index)
+	for i, o := range objects {
+		if outside(o.Class) {
+			return fmt.Errorf("object %d: class %d is outside 0..%d; evaluate with the classes of the network", i, o.Class, classes-1)
+		}
 	}
 	return nil
 }

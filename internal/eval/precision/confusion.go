@@ -41,15 +41,8 @@ type pair struct {
 // crowd is no object to be found, but excuses every detection on it that has no
 // pair. A class outside the confusion is an error.
 func (c *Confusion) Add(detections []Detection, objects []Object, similarity func(d, o int) float64) error {
-	for i, d := range detections {
-		if err := check("detection", i, d.Class, c.classes, d.Score); err != nil {
-			return err
-		}
-	}
-	for i, o := range objects {
-		if err := check("object", i, o.Class, c.classes, 0); err != nil {
-			return err
-		}
+	if err := check(detections, objects, c.classes); err != nil {
+		return err
 	}
 	pairs, excused := c.pairs(detections, objects, similarity)
 	found := make([]bool, len(objects))

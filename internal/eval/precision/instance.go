@@ -19,16 +19,21 @@ type BoxObject struct {
 // positive are dropped. With a crowd the overlap is the covered share of the
 // detection (YOLO26 specification, data and evaluation section 9.1).
 func (e *COCO) AddBoxes(detections []decode.Detection, objects []BoxObject) error {
+	rows := make([]Detection, len(detections))
+	for i, d := range detections {
+		rows[i] = Detection{Class: d.Class, Score: d.Score, Area: d.Box.Area()}
+	}
 	var kept []BoxObject
-	var plain []Object
-	for _, o := range objects {
+	all, plain := make([]Object, len(objects)), []Object(nil)
+	for i, o := range objects {
+		all[i] = o.Object
 		if o.Box.Area() > 0 {
 			kept, plain = append(kept, o), append(plain, o.Object)
 		}
 	}
-	rows := make([]Detection, len(detections))
-	for i, d := range detections {
-		rows[i] = Detection{Class: d.Class, Score: d.Score, Area: d.Box.Area()}
+	// Errors count the objects as they were given.
+	if err := check(rows, all, len(e.classes)); err != nil {
+		return err
 	}
 	return e.Add(rows, plain, func(d, o int) float64 {
 		if kept[o].Crowd {

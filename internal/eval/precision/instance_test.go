@@ -41,6 +41,9 @@ func TestBoxes(t *testing.T) {
 	}))
 	require.Equal(t, -1.0, e.Precision(precision.AllAreas))
 
+	require.EqualError(t, e.AddBoxes(nil, []precision.BoxObject{{}, {Object: precision.Object{Class: 1}, Box: box(0, 0, 1, 1)}}),
+		"object 1: class 1 is outside 0..0; evaluate with the classes of the network")
+
 	// A crowd excuses a small detection inside it: it covers all of it.
 	e = coco(t, 1, 100)
 	require.NoError(t, e.AddBoxes(

@@ -46,28 +46,27 @@ func (e *Oriented) Add(detections []decode.Rotated, objects []RotatedObject) err
 	rows := make([]Detection, len(detections))
 	for i, d := range detections {
 		rows[i] = Detection{Class: d.Class, Score: d.Score}
-		if err := check("detection", i, d.Class, len(e.classes), d.Score); err != nil {
-			return err
-		}
 	}
+	plain := make([]Object, len(objects))
 	for i, o := range objects {
-		if err := check("object", i, o.Class, len(e.classes), 0); err != nil {
-			return err
-		}
+		plain[i] = Object{Class: o.Class, Ignore: o.Difficult}
+	}
+	if err := check(rows, plain, len(e.classes)); err != nil {
+		return err
 	}
 	byClass := make([][]int, len(e.classes))
 	for _, d := range ranked(rows, e.limit, func(Detection) bool { return true }) {
 		byClass[rows[d].Class] = append(byClass[rows[d].Class], d)
 	}
 	for class := range e.classes {
-		columns := where(objects, func(o RotatedObject) bool { return o.Class == class })
+		columns := where(plain, func(o Object) bool { return o.Class == class })
 		matrix := newOverlaps(byClass[class], columns, func(d, o int) float64 {
 			return overlap.RotatedIoU(detections[d].Box, objects[o].Box, threshold(at50))
 		})
 		difficult := make([]bool, len(columns))
 		for column, o := range columns {
-			difficult[column] = objects[o].Difficult
-			if !objects[o].Difficult {
+			difficult[column] = plain[o].Ignore
+			if !difficult[column] {
 				e.classes[class].positives[0]++
 			}
 		}

@@ -117,42 +117,44 @@ func referenceOriented(images [][]decode.Rotated, objects [][]precision.RotatedO
 	return rows, positives
 }
 
+// randomTile draws objects, some of them difficult, and detections near them.
+func randomTile(random *rand.Rand, classes int) (detections []decode.Rotated, objects []precision.RotatedObject) {
+	for range random.IntN(8) {
+		objects = append(objects, precision.RotatedObject{
+			Class: random.IntN(classes), Difficult: random.IntN(3) == 0,
+			Box: geometry.RotatedBox{
+				CenterX: random.Float64() * 60, CenterY: random.Float64() * 60,
+				Width: 20 + random.Float64()*20, Height: 10 + random.Float64()*10, Angle: random.Float64() * 3,
+			},
+		})
+	}
+	for range random.IntN(25) {
+		d := rotated(random.IntN(classes), float64(random.IntN(9))/9, bar(random.Float64()*50))
+		if len(objects) > 0 {
+			o := objects[random.IntN(len(objects))]
+			d.Class, d.Box = o.Class, o.Box
+			d.Box.CenterX += random.NormFloat64() * 3
+			d.Box.Angle += random.NormFloat64() / 8
+		}
+		detections = append(detections, d)
+	}
+	return detections, objects
+}
+
 func TestOrientedEqualsReference(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 1))
 	discarded := 0
 	for range 15 {
-		const classes = 3
+		const classes, count = 3, 8
 		limit := []int{4, 12, 300}[random.IntN(3)]
 		e, err := precision.NewOriented(classes, limit)
 		require.NoError(t, err)
-		var images [][]decode.Rotated
-		var truth [][]precision.RotatedObject
-		for range 8 {
-			var objects []precision.RotatedObject
-			for range random.IntN(8) {
-				objects = append(objects, precision.RotatedObject{
-					Class: random.IntN(classes), Difficult: random.IntN(3) == 0,
-					Box: geometry.RotatedBox{
-						CenterX: random.Float64() * 60, CenterY: random.Float64() * 60,
-						Width: 20 + random.Float64()*20, Height: 10 + random.Float64()*10, Angle: random.Float64() * 3,
-					},
-				})
-			}
-			var detections []decode.Rotated
-			for range random.IntN(25) {
-				d := rotated(random.IntN(classes), float64(random.IntN(9))/9, bar(random.Float64()*50))
-				if len(objects) > 0 {
-					o := objects[random.IntN(len(objects))]
-					d.Class, d.Box = o.Class, o.Box
-					d.Box.CenterX += random.NormFloat64() * 3
-					d.Box.Angle += random.NormFloat64() / 8
-				}
-				detections = append(detections, d)
-			}
-			require.NoError(t, e.Add(detections, objects))
-			images, truth = append(images, detections), append(truth, objects)
+		images, truth := make([][]decode.Rotated, count), make([][]precision.RotatedObject, count)
+		for i := range count {
+			images[i], truth[i] = randomTile(random, classes)
+			require.NoError(t, e.Add(images[i], truth[i]))
 		}
-		ap, ar, count := 0.0, 0.0, 0.0
+		ap, ar, settings := 0.0, 0.0, 0.0
 		for _, threshold := range decimals {
 			for class := range classes {
 				rows, positives := referenceOriented(images, truth, class, limit, threshold)
@@ -165,11 +167,11 @@ func TestOrientedEqualsReference(t *testing.T) {
 					}
 				}
 				one, all := referenceAverage(rows, positives)
-				ap, ar, count = ap+one, ar+all, count+1
+				ap, ar, settings = ap+one, ar+all, settings+1
 			}
 		}
-		require.InDelta(t, ap/count, e.Precision(), 1e-12)
-		require.InDelta(t, ar/count, e.Recall(), 1e-12)
+		require.InDelta(t, ap/settings, e.Precision(), 1e-12)
+		require.InDelta(t, ar/settings, e.Recall(), 1e-12)
 	}
 	require.Greater(t, discarded, 100)
 }

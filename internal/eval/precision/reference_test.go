@@ -22,8 +22,8 @@ type judged struct {
 // referenceMatch is the procedure of the COCO evaluator for one image, class,
 // area range and threshold: objects that count come first, and the walk over
 // them ends when the ignored ones begin and a match is at hand.
-func referenceMatch(s scene, class, limit int, low, high func(float64) bool, threshold float64) (rows []judged, positives int) {
-	outside := func(area float64) bool { return !low(area) || !high(area) }
+func referenceMatch(s scene, class, limit int, holds func(float64) bool, threshold float64) (rows []judged, positives int) {
+	outside := func(area float64) bool { return !holds(area) }
 	var order []int
 	var ignored []bool
 	for _, want := range []bool{false, true} {
@@ -74,14 +74,14 @@ func referenceMatch(s scene, class, limit int, low, high func(float64) bool, thr
 
 // referenceFigures returns average precision and recall over scenes, classes and
 // the given thresholds.
-func referenceFigures(scenes []scene, classes, limit int, low, high func(float64) bool, thresholds []float64) (ap, ar float64) {
+func referenceFigures(scenes []scene, classes, limit int, holds func(float64) bool, thresholds []float64) (ap, ar float64) {
 	count := 0.0
 	for class := range classes {
 		for _, threshold := range thresholds {
 			var rows []judged
 			positives := 0
 			for _, s := range scenes {
-				more, found := referenceMatch(s, class, limit, low, high, threshold)
+				more, found := referenceMatch(s, class, limit, holds, threshold)
 				rows, positives = append(rows, more...), positives+found
 			}
 			if positives == 0 {

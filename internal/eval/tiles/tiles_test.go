@@ -97,54 +97,61 @@ func TestLayoutRefusesWhatIsNoGrid(t *testing.T) {
 	}
 }
 
-// An image of 2000 x 1024 in three windows, each letterboxed to 512: the objects
+// view is what a window sees of an image, letterboxed: the objects whose centre
+// it holds and a detection of each, whose anchor is the number of the object.
+func view(window image.Rectangle, letterbox data.Letterbox, truth []precision.RotatedObject) (detections []decode.Rotated, objects []precision.RotatedObject) {
+	for i, object := range truth {
+		if !image.Pt(int(object.Box.CenterX), int(object.Box.CenterY)).In(window) {
+			continue
+		}
+		object.Box.CenterX -= float64(window.Min.X)
+		object.Box.CenterY -= float64(window.Min.Y)
+		object.Box = letterbox.Rotated(object.Box)
+		objects = append(objects, object)
+		detections = append(detections, decode.Rotated{Pick: decode.Pick{Anchor: i, Class: object.Class, Score: 0.5}, Box: object.Box})
+	}
+	return detections, objects
+}
+
+// An image of 2000 x 2000 in nine windows, each letterboxed to 512: the objects
 // of an overlap come from every window that sees them and count once.
 func TestMergeGivesBackTheImage(t *testing.T) {
-	windows := cut([]int{0, 824, 976}, []int{0})
-	l := layout(t, windows)
+	starts := []int{0, 824, 976}
+	windows := cut(starts, starts)
 	letterbox := data.NewLetterbox(1024, 1024, 512, 512)
 	random := rand.New(rand.NewPCG(13, 1))
 	var truth []precision.RotatedObject
-	for i := range 60 {
+	for i := range 90 {
 		truth = append(truth, precision.RotatedObject{Class: i % 3, Difficult: i%5 == 0, Box: geometry.RotatedBox{
-			CenterX: random.Float64() * 2000, CenterY: random.Float64() * 1024, Width: 60, Height: 30, Angle: random.Float64(),
+			CenterX: random.Float64() * 2000, CenterY: random.Float64() * 2000, Width: 60, Height: 30, Angle: random.Float64(),
 		}})
 	}
 	seen := 0
 	merge := func(order []int) ([]decode.Rotated, []precision.RotatedObject) {
-		m := tiles.NewMerge(l)
+		m := tiles.NewMerge(layout(t, windows))
 		for _, window := range order {
 			_, _, complete := m.Image()
 			require.False(t, complete)
-			var detections []decode.Rotated
-			var objects []precision.RotatedObject
-			for i, object := range truth {
-				if p := image.Pt(int(object.Box.CenterX), int(object.Box.CenterY)); !p.In(windows[window]) {
-					continue
-				}
-				object.Box.CenterX -= float64(windows[window].Min.X)
-				object.Box = letterbox.Rotated(object.Box)
-				objects = append(objects, object)
-				detections = append(detections, decode.Rotated{Pick: decode.Pick{Anchor: i, Class: object.Class, Score: 0.5}, Box: object.Box})
-				seen++
-			}
+			detections, objects := view(windows[window], letterbox, truth)
 			require.NoError(t, m.Add(window, letterbox, detections, objects))
+			seen += len(objects)
 		}
 		detections, objects, complete := m.Image()
 		require.True(t, complete)
 		return detections, objects
 	}
-	detections, objects := merge([]int{0, 1, 2})
+	detections, objects := merge([]int{0, 1, 2, 3, 4, 5, 6, 7, 8})
 	require.Greater(t, seen, len(truth)) // some were seen twice
 	require.Len(t, objects, len(truth))
 	require.Len(t, detections, len(truth))
 	for i, d := range detections {
-		require.InDelta(t, truth[d.Anchor].Box.CenterX, d.Box.CenterX, 1e-9)
-		require.InDelta(t, truth[d.Anchor].Box.CenterY, d.Box.CenterY, 1e-9)
+		want := truth[d.Anchor]
+		require.InDelta(t, want.Box.CenterX, d.Box.CenterX, 1e-9)
+		require.InDelta(t, want.Box.CenterY, d.Box.CenterY, 1e-9)
 		require.InDelta(t, 60, d.Box.Width, 1e-9)
-		require.Equal(t, truth[d.Anchor].Difficult, objects[i].Difficult)
+		require.Equal(t, want.Difficult, objects[i].Difficult)
 	}
-	again, _ := merge([]int{2, 0, 1})
+	again, _ := merge([]int{5, 0, 7, 2, 8, 1, 3, 6, 4})
 	require.Equal(t, detections, again)
 
 	// Without a cap all of them are evaluated, and all are found.
