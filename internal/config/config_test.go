@@ -58,7 +58,9 @@ func countFields(t reflect.Type) int {
 	}
 	count := 0
 	for i := range t.NumField() {
-		count += countFields(t.Field(i).Type)
+		if t.Field(i).IsExported() {
+			count += countFields(t.Field(i).Type)
+		}
 	}
 	return count
 }
@@ -72,7 +74,8 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, Loss{BoxGain: 7.5, ClsGain: 0.5, L1Gain: 6, MaskGain: 2.5, SemanticGain: 0.5, AngleGain: 0.25,
 		RotatedIoUForm: "hellinger", KeypointGain: 1, KeypointLoss: "rle", Alpha: 0.5, AlphaInit: 0.8, AlphaFinal: 0.1}, s.Loss)
 	require.Equal(t, Model{Scale: "n", Classes: 80}, s.Model)
-	require.Equal(t, Data{ImgSize: 640, BatchSize: 16}, s.Data)
+	require.Equal(t, Data{ImgSize: 640, BatchSize: 16, Augmentation: Augmentation{Mosaic: 1, CloseMosaic: 10, AffineScale: 0.5,
+		Translate: 0.1, CopyPaste: 0.1, Hue: 0.015, Saturation: 0.7, Value: 0.4, Flip: 0.5}}, s.Data)
 	require.Equal(t, Trainer{MaxEpochs: 50, Precision: "fp32", Accumulate: 1, GradientClip: 10}, s.Trainer)
 
 	obb, err := load(t, "", "--task=obb")
@@ -81,6 +84,21 @@ func TestDefaults(t *testing.T) {
 	pose, err := load(t, "", "--task=pose", "--model.keypoints=17")
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 640}, []int{pose.Model.Classes, pose.Data.ImgSize})
+}
+
+// YOLO26 paper, table S3. A setting that was given wins over that of its scale.
+func TestAugmentationGrowsWithTheScale(t *testing.T) {
+	for _, test := range []struct {
+		scale                    string
+		affine, mixup, copyPaste float64
+	}{{"t", 0.5, 0, 0.1}, {"n", 0.5, 0, 0.1}, {"s", 0.9, 0.05, 0.15}, {"m", 0.9, 0.1, 0.4}, {"l", 0.9, 0.1, 0.5}, {"x", 0.9, 0.2, 0.6}} {
+		s, err := load(t, "", "--task=segment", "--model.scale="+test.scale)
+		require.NoError(t, err)
+		require.Equal(t, []float64{test.affine, test.mixup, test.copyPaste}, []float64{s.Data.AffineScale, s.Data.Mixup, s.Data.CopyPaste})
+	}
+	s, err := load(t, "task: segment\nmodel.scale: x\ndata:\n  mixup: 0\n")
+	require.NoError(t, err)
+	require.Equal(t, []float64{0.9, 0, 0.6}, []float64{s.Data.AffineScale, s.Data.Mixup, s.Data.CopyPaste})
 }
 
 func TestFlagsWinOverTheFile(t *testing.T) {
@@ -169,6 +187,7 @@ func TestWrittenSettingsReadTheSame(t *testing.T) {
 		require.NoError(t, err)
 		got, err := load(t, string(text))
 		require.NoError(t, err, "%s", text)
+		got.given = want.given // the file names every key
 		require.Equal(t, want, got)
 		again, err := got.YAML()
 		require.NoError(t, err)

@@ -17,6 +17,7 @@ type key struct {
 	field     func(*Settings) any // pointer to string, int, uint64, float64 or bool
 	fallback  any                 // default, of the type of the field
 	byTask    map[string]any      // defaults of the tasks that differ
+	byScale   map[string]any      // defaults of the network scales that differ
 	allowed   constraint
 	tasks     []string // tasks it applies to, nil: all
 	required  bool     // has no default
@@ -72,6 +73,14 @@ func (k *key) defaultFor(task string) any {
 		return v
 	}
 	return k.fallback
+}
+
+// defaultAt is the key's default for a task at a network scale.
+func (k *key) defaultAt(task, scale string) any {
+	if v, ok := k.byScale[scale]; ok {
+		return v
+	}
+	return k.defaultFor(task)
 }
 
 // parse reads a value of the key's type, ok reports that it is one and in range.

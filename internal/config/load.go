@@ -58,6 +58,11 @@ func (k *key) usage() string {
 			usage += fmt.Sprintf("; %s: default %s", task, format(v))
 		}
 	}
+	for _, scale := range []string{"s", "m", "l", "x"} {
+		if v, ok := k.byScale[scale]; ok {
+			usage += fmt.Sprintf("; scale %s: default %s", scale, format(v))
+		}
+	}
 	return usage
 }
 
@@ -107,6 +112,12 @@ func resolve(values []given) (*Settings, error) {
 			return nil, missing(k, s.Task)
 		case !ok:
 			k.set(s, k.defaultFor(s.Task))
+		}
+	}
+	// The scale is known only now.
+	for i := range keys {
+		if k := &keys[i]; k.byScale != nil && !s.given[k.name] {
+			k.set(s, k.defaultAt(s.Task, s.Model.Scale))
 		}
 	}
 	return s, s.checkPrecision(origins)

@@ -36,6 +36,26 @@ type Data struct {
 	BatchSize int // images
 	Workers   int // goroutines that prepare images, 0: none beside the trainer
 	Seed      uint64
+	Cache     string // directory of decoded images, empty: none
+
+	Augmentation
+}
+
+// Augmentation describes the random changes of training images (YOLO26 paper,
+// table S3). Scale, shear and the like are half-ranges about no change.
+type Augmentation struct {
+	Mosaic      float64 // probability
+	CloseMosaic int     // last epochs, without mosaics
+	AffineScale float64
+	Translate   float64 // fraction of the canvas
+	Degrees     float64
+	Shear       float64 // degrees
+	Mixup       float64 // probability
+	CopyPaste   float64 // probability
+	Hue         float64 // turns
+	Saturation  float64
+	Value       float64
+	Flip        float64 // probability
 }
 
 // Trainer describes the loop.

@@ -65,16 +65,15 @@ func TestHSVRoundTripAndRange(t *testing.T) {
 	require.Equal(t, []float32{1, 0, 0}, []float32{r, g, b})
 }
 
-func TestHSVStepLeavesItsArgumentAndTheTarget(t *testing.T) {
-	sample := Sample{Image: fromStandard(drawing(9, 7, 1)), Target: everyModality()}
-	before := append([]float32{}, sample.Image.Pixels...)
-	out, err := DefaultHSV.Apply(draw(4), sample)
+func TestHSVStepLeavesTheTarget(t *testing.T) {
+	source := rasterOf(drawing(9, 7, 1))
+	before := source.float().Pixels
+	out, err := DefaultHSV.Apply(draw(4), Sample{Image: source.float(), Target: everyModality()})
 	require.NoError(t, err)
-	require.Equal(t, before, sample.Image.Pixels)
 	require.NotEqual(t, before, out.Image.Pixels)
-	require.Equal(t, sample.Target, out.Target)
+	require.Equal(t, everyModality(), out.Target)
 
-	same, err := HSVStep{}.Apply(draw(4), sample)
+	same, err := HSVStep{}.Apply(draw(4), Sample{Image: source.float()})
 	require.NoError(t, err)
 	require.InDeltaSlice(t, before, same.Image.Pixels, 1e-6)
 }
@@ -98,20 +97,21 @@ func TestFlipWorkedNumbers(t *testing.T) {
 }
 
 func TestFlipMirrorsColumnsPolygonsAndKeypoints(t *testing.T) {
-	sample := Sample{Image: fromStandard(drawing(5, 3, 1)), Target: everyModality()}
+	source := rasterOf(drawing(5, 3, 1)).float()
+	sample := Sample{Image: rasterOf(drawing(5, 3, 1)).float(), Target: everyModality()}
 	flip := FlipStep{Probability: 1, KeypointOrder: []int{1, 0}}
 	out, err := flip.Apply(draw(1), sample)
 	require.NoError(t, err)
 	require.Equal(t, sample.Target, everyModality(), "the argument stays")
-	require.Equal(t, sample.Image.Pixels[0:3], out.Image.Pixels[12:15])
-	require.Equal(t, sample.Image.Pixels[6:9], out.Image.Pixels[6:9])
+	require.Equal(t, source.Pixels[0:3], out.Image.Pixels[12:15])
+	require.Equal(t, source.Pixels[6:9], out.Image.Pixels[6:9])
 	require.Equal(t, geometry.Point{X: 4 - 100, Y: 50}, out.Target.Polygons[0][0], "not clamped")
 	require.Equal(t, []geometry.Point{{X: 4 - 300, Y: 200}, {X: 4 - 100, Y: 60}}, out.Target.Keypoints[0])
 	require.Equal(t, []uint8{1, 2}, out.Target.Visibility[0])
 
 	again, err := flip.Apply(draw(1), out)
 	require.NoError(t, err)
-	require.Equal(t, sample.Image, again.Image)
+	require.Equal(t, source, again.Image)
 	require.Equal(t, sample.Target.Keypoints, again.Target.Keypoints)
 
 	_, err = FlipStep{Probability: 1, KeypointOrder: []int{0}}.Apply(draw(1), sample)
@@ -119,11 +119,10 @@ func TestFlipMirrorsColumnsPolygonsAndKeypoints(t *testing.T) {
 }
 
 func TestFlipProbability(t *testing.T) {
-	sample := Sample{Image: NewImage(2, 1), Target: Target{}}
-	sample.Image.Pixels[0] = 1
 	flips := 0
 	source := draw(9)
 	for range 2000 {
+		sample := Sample{Image: &Image{Width: 2, Height: 1, Pixels: []float32{1, 0, 0, 0, 0, 0}}}
 		out, err := FlipStep{Probability: 0.5}.Apply(source, sample)
 		require.NoError(t, err)
 		if out.Image.Pixels[3] == 1 {
@@ -134,21 +133,36 @@ func TestFlipProbability(t *testing.T) {
 }
 
 func TestStepSettingsAreChecked(t *testing.T) {
+	base := LetterboxBase{Size: 64}
+	recipe := Augmentation{Size: 64, Mosaic: 1, CloseEpoch: 40, Affine: Affine{Scale: 0.5, Translate: 0.1}, HSV: DefaultHSV, Flip: 0.5}
+	with := func(change func(*Augmentation)) Pipeline {
+		changed := recipe
+		change(&changed)
+		return TrainingPipeline(changed)
+	}
 	cases := []struct {
-		step Step
-		want string
+		pipeline Pipeline
+		want     string
 	}{
-		{LetterboxStep{}, "letterbox: size 0 is not positive"},
-		{HSVStep{Hue: -0.1}, "hsv: half-range -0.1 is outside 0..1"},
-		{HSVStep{Value: math.NaN()}, "hsv: half-range NaN is outside 0..1"},
-		{FlipStep{Probability: 1.5}, "flip: probability 1.5 is outside 0..1"},
-		{FlipStep{KeypointOrder: []int{1, 2, 0}}, "flip: keypoint order maps 0 to 1 but not back"},
-		{FlipStep{KeypointOrder: []int{3}}, "flip: keypoint order maps 0 to 3 but not back"},
+		{Pipeline{Base: LetterboxBase{}}, "letterbox: size 0 is not positive"},
+		{Pipeline{base, []Step{HSVStep{Hue: -0.1}}}, "hsv: half-range -0.1 is outside 0..1"},
+		{Pipeline{base, []Step{HSVStep{Value: math.NaN()}}}, "hsv: half-range NaN is outside 0..1"},
+		{Pipeline{base, []Step{FlipStep{Probability: 1.5}}}, "flip: probability 1.5 is outside 0..1"},
+		{Pipeline{base, []Step{FlipStep{KeypointOrder: []int{1, 2, 0}}}}, "flip: keypoint order maps 0 to 1 but not back"},
+		{Pipeline{base, []Step{FlipStep{KeypointOrder: []int{3}}}}, "flip: keypoint order maps 0 to 3 but not back"},
+		{with(func(a *Augmentation) { a.Size = -1 }), "geometry: size -1 is not positive"},
+		{with(func(a *Augmentation) { a.Mosaic = 2 }), "geometry: mosaic probability 2 is outside 0..1"},
+		{with(func(a *Augmentation) { a.Affine.Degrees = 181 }), "affine: degrees 181 is outside 0..180"},
+		{with(func(a *Augmentation) { a.Affine.Shear = -1 }), "affine: shear -1 is outside 0..40"},
+		{with(func(a *Augmentation) { a.Affine.Scale = math.Inf(1) }), "affine: scale +Inf is outside 0..1"},
+		{with(func(a *Augmentation) { a.Affine.Translate = 1.5 }), "affine: translate 1.5 is outside 0..1"},
+		{with(func(a *Augmentation) { a.Mixup = -0.5 }), "mixup: probability -0.5 is outside 0..1"},
+		{with(func(a *Augmentation) { a.CopyPaste = math.NaN() }), "copy-paste: probability NaN is outside 0..1"},
 	}
 	for _, c := range cases {
-		require.ErrorContains(t, Pipeline{c.step}.Validate(), c.want)
+		require.ErrorContains(t, c.pipeline.Validate(), c.want)
 	}
-	require.NoError(t, TrainingPipeline(64).Validate())
+	require.NoError(t, TrainingPipeline(recipe).Validate())
 	require.NoError(t, ValidationPipeline(64).Validate())
 }
 

@@ -13,18 +13,28 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// Config is a data.yaml file: the class names and where the images of each split
-// are. Keys that it does not know, such as download, are left to other tools.
+// Config describes a data set: the class names and where the images of each
+// split are. It comes from a data.yaml file, whose unknown keys, such as
+// download, are left to other tools, or from the annotations of a COCO root.
 type Config struct {
-	// File is the path of the data.yaml file.
+	// File is the path of the data.yaml file or of the COCO root.
 	File string
 	// Root is the directory that split entries are relative to: the path key,
 	// itself relative to the file, or the file's directory when that is empty.
 	Root string
 	// Names holds the class names by dense class index.
 	Names []string
+	// Keypoints is the kpt_shape key, zero when there is none.
+	Keypoints KeypointShape
+	// FlipOrder is the flip_idx key, see FlipStep.KeypointOrder; nil when there
+	// is none.
+	FlipOrder []int
 
 	splits map[string]splitEntry
+	// coco holds the splits of a COCO data set; nil for YOLO.
+	coco map[string]cocoSplit
+	// categories are the COCO category ids by dense class index.
+	categories []int64
 }
 
 // splitEntry is the value of a train, val or test key.
@@ -33,11 +43,11 @@ type splitEntry struct {
 	paths []string
 }
 
-// ReadConfig reads a data.yaml file as users have it: names as a list or as a
+// readYOLOConfig reads a data.yaml file as users have it: names as a list or as a
 // mapping with the keys 0..K-1, an optional nc that must equal their count,
 // train, val and test as a directory, a .txt list of images or a list of either
 // (data and evaluation specification, section 2.3). Faults carry file and line.
-func ReadConfig(file string) (*Config, error) {
+func readYOLOConfig(file string) (*Config, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("data.yaml: %w; give the path of a data set's yaml file", err)
@@ -54,6 +64,8 @@ func parseConfig(file string, text []byte) (*Config, error) {
 	reader.root(entries["path"])
 	reader.names(entries["names"])
 	reader.count(entries["nc"])
+	reader.keypoints(entries["kpt_shape"])
+	reader.flipOrder(entries["flip_idx"])
 	for _, split := range []string{"train", "val", "test"} {
 		reader.split(split, entries[split])
 	}

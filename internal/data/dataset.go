@@ -2,10 +2,12 @@ package data
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
@@ -19,6 +21,12 @@ type Item struct {
 	Width, Height int
 	// Target is in pixels of the image.
 	Target Target
+	// ID is the image's id in a COCO file, 0 otherwise.
+	ID int64
+	// SourceImage and Window, [x0 y0 x1 y1] in its pixels, say of a tile where
+	// it was cut; they are empty for other images.
+	SourceImage string
+	Window      []int
 }
 
 // Dataset is one checked split: every image has been decoded once and every
@@ -35,6 +43,13 @@ type Dataset struct {
 	Duplicates int
 	// Skipped holds the faults of the images left out, see Options.SkipFaulty.
 	Skipped []Fault
+	// Categories are the COCO category ids by dense class index, nil for YOLO.
+	Categories []int64
+	// Crowds and Unusable count the COCO annotations left out: regions marked
+	// as crowds, and instances whose outline is not a ring of points.
+	Crowds, Unusable int
+
+	cache *cache
 }
 
 // Options say how a split is read.
@@ -44,6 +59,11 @@ type Options struct {
 	// SkipFaulty leaves out an image that has a fault or whose labels have one,
 	// and lists it in Dataset.Skipped, instead of refusing the data set.
 	SkipFaulty bool
+	// CacheDir is a directory that keeps decoded images, shared by fits; without
+	// one every image is decoded anew at each use.
+	CacheDir string
+
+	cache *cache
 }
 
 // Open reads and checks a split. An image without a label file, or with an empty
@@ -53,23 +73,65 @@ func Open(ctx context.Context, config *Config, split string, options Options) (*
 	if options.Format == nil {
 		return nil, fmt.Errorf("data: no label format declared; give BoxRows or OrientedRows")
 	}
+	if options.CacheDir == "" {
+		return openSplit(ctx, config, split, options)
+	}
+	name, err := cacheName(config, split)
+	if err != nil {
+		return nil, err
+	}
+	if options.cache, err = openCache(options.CacheDir, name); err != nil {
+		return nil, err
+	}
+	dataset, err := openSplit(ctx, config, split, options)
+	if err == nil {
+		err = options.cache.finish()
+	}
+	if err != nil {
+		return nil, errors.Join(err, options.cache.close())
+	}
+	dataset.cache = options.cache
+	return dataset, nil
+}
+
+// cacheName tells the caches of different data sets and splits apart.
+func cacheName(config *Config, split string) (string, error) {
+	path, err := filepath.Abs(config.File)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s-%x", split, sha256.Sum256([]byte(path)))[:len(split)+13], nil
+}
+
+func openSplit(ctx context.Context, config *Config, split string, options Options) (*Dataset, error) {
+	if config.coco != nil {
+		return openCOCO(ctx, config, split, options)
+	}
 	images, err := config.Images(split)
 	if err != nil {
 		return nil, err
 	}
-	checks := make([]check, len(images))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, image := range images {
-		group.Go(func() error {
-			checks[i] = checkImage(image, options.Format, len(config.Names))
-			return ctx.Err()
-		})
-	}
-	if err := group.Wait(); err != nil {
+	checks, err := checkAll(ctx, len(images), func(i int) check {
+		return checkImage(images[i], options, len(config.Names))
+	})
+	if err != nil {
 		return nil, err
 	}
 	return collect(config, split, checks, options.SkipFaulty)
+}
+
+// checkAll runs the check of every image on all processors.
+func checkAll(ctx context.Context, count int, one func(i int) check) ([]check, error) {
+	checks := make([]check, count)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range checks {
+		group.Go(func() error {
+			checks[i] = one(i)
+			return ctx.Err()
+		})
+	}
+	return checks, group.Wait()
 }
 
 // check is what reading one image and its labels found.
@@ -80,7 +142,7 @@ type check struct {
 	faults     []Fault
 }
 
-func checkImage(image string, format RowFormat, classes int) check {
+func checkImage(image string, options Options, classes int) check {
 	found := check{item: Item{Image: image}}
 	var err error
 	if found.item.Label, err = labelPath(image); err != nil {
@@ -88,12 +150,11 @@ func checkImage(image string, format RowFormat, classes int) check {
 			Remedy: "put images under a directory named images, and labels beside it under labels"})
 		return found
 	}
-	decoded, err := decode(image)
-	if err != nil {
-		found.faults = append(found.faults, imageFault(image, err))
+	var fault *Fault
+	if found.item.Width, found.item.Height, fault = imageSize(image, options.cache); fault != nil {
+		found.faults = append(found.faults, *fault)
 		return found
 	}
-	found.item.Width, found.item.Height = decoded.Bounds().Dx(), decoded.Bounds().Dy()
 	text, err := os.ReadFile(found.item.Label)
 	if errors.Is(err, fs.ErrNotExist) {
 		return found
@@ -102,7 +163,7 @@ func checkImage(image string, format RowFormat, classes int) check {
 		found.faults = append(found.faults, Fault{File: found.item.Label, Problem: err.Error(), Remedy: "make the label file readable"})
 		return found
 	}
-	labels, faults := ParseLabels(found.item.Label, text, format, classes, found.item.Width, found.item.Height)
+	labels, faults := ParseLabels(found.item.Label, text, options.Format, classes, found.item.Width, found.item.Height)
 	found.labelled = true
 	found.item.Target, found.duplicates, found.faults = labels.Target, labels.Duplicates, faults
 	return found
@@ -149,19 +210,73 @@ func (d *Dataset) Instances() int {
 	return count
 }
 
-// Sample reads image i with a copy of its target. An image that changed its size
-// since Open is refused, for its labels no longer fit.
-func (d *Dataset) Sample(i int) (Sample, error) {
-	item := d.Items[i]
-	image, err := ReadImage(item.Image)
-	if err != nil {
-		return Sample{}, err
+// imageSize is the size in pixels of an image that can be decoded: the cache has
+// decoded it before, or it is decoded now.
+func imageSize(file string, cache *cache) (width, height int, fault *Fault) {
+	if cache != nil {
+		return cache.add(file)
 	}
-	if image.Width != item.Width || image.Height != item.Height {
-		return Sample{}, faultsOrNil([]Fault{{File: item.Image,
+	decoded, err := decode(file)
+	if err != nil {
+		found := imageFault(file, err)
+		return 0, 0, &found
+	}
+	return decoded.Bounds().Dx(), decoded.Bounds().Dy(), nil
+}
+
+// Len is the number of images.
+func (d *Dataset) Len() int { return len(d.Items) }
+
+// Native is an image in its native size with its target.
+type Native struct {
+	Raster *Raster
+	Target Target
+}
+
+// Native reads image i with a copy of its target. An image that changed its size
+// since Open is refused, for its labels no longer fit.
+func (d *Dataset) Native(i int) (Native, error) {
+	item := d.Items[i]
+	raster, err := d.raster(item.Image)
+	if err != nil {
+		return Native{}, err
+	}
+	if raster.Width != item.Width || raster.Height != item.Height {
+		return Native{}, faultsOrNil([]Fault{{File: item.Image,
 			Problem: fmt.Sprintf("image is %dx%d and was %dx%d when the data set was opened",
-				image.Width, image.Height, item.Width, item.Height),
+				raster.Width, raster.Height, item.Width, item.Height),
 			Remedy: "leave the data set alone during a fit"}})
 	}
-	return Sample{Image: image, Target: item.Target.Clone()}, nil
+	return Native{Raster: raster, Target: item.Target.Clone()}, nil
+}
+
+func (d *Dataset) raster(file string) (*Raster, error) {
+	if d.cache != nil {
+		return d.cache.raster(file)
+	}
+	return ReadRaster(file)
+}
+
+// CacheState tells what the cache of a data set holds and did.
+type CacheState struct {
+	// Bytes is the size on disk. Decoded images were not in the cache when the
+	// data set was opened; the pixels of Repaired ones were damaged since.
+	Bytes, Decoded, Repaired int64
+}
+
+// Cache is the state of the cache, zero without one.
+func (d *Dataset) Cache() CacheState {
+	if d.cache == nil {
+		return CacheState{}
+	}
+	return CacheState{Bytes: d.cache.bytes(), Decoded: d.cache.decoded.Load(), Repaired: d.cache.repaired.Load()}
+}
+
+// Close releases the cache; the images of the data set can no longer be read
+// after it. Without a cache there is nothing to release.
+func (d *Dataset) Close() error {
+	if d.cache == nil {
+		return nil
+	}
+	return d.cache.close()
 }

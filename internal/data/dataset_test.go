@@ -93,15 +93,15 @@ func TestOpenRefusesMisplacedLabels(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestSampleRefusesChangedImage(t *testing.T) {
+func TestNativeRefusesChangedImage(t *testing.T) {
 	dataset := writeFolder(t, 2)
-	sample, err := dataset.Sample(1)
+	sample, err := dataset.Native(1)
 	require.NoError(t, err)
 	sample.Target.Labels[0] = 9
 	require.Equal(t, 1, dataset.Items[1].Target.Labels[0], "the target is a copy")
 
 	file := dataset.Items[0].Image
 	writeImage(t, filepath.Dir(file), filepath.Base(file), 99, 16, 1)
-	_, err = dataset.Sample(0)
+	_, err = dataset.Native(0)
 	require.ErrorContains(t, err, "image is 99x16 and was 20x16 when the data set was opened; ")
 }

@@ -44,19 +44,19 @@ func (s FlipStep) Apply(draw *Draw, sample Sample) (Sample, error) {
 	if err != nil {
 		return Sample{}, err
 	}
-	return Sample{Image: flipImage(sample.Image), Target: target}, nil
+	flipImage(sample.Image)
+	return Sample{Image: sample.Image, Target: target}, nil
 }
 
-func flipImage(m *Image) *Image {
-	flipped := NewImage(m.Width, m.Height)
+func flipImage(m *Image) {
 	for y := range m.Height {
-		row := 3 * y * m.Width
-		for x := range m.Width {
-			from, to := row+3*x, row+3*(m.Width-1-x)
-			copy(flipped.Pixels[to:to+3], m.Pixels[from:from+3])
+		row := m.Pixels[3*y*m.Width : 3*(y+1)*m.Width]
+		for left, right := 0, len(row)-3; left < right; left, right = left+3, right-3 {
+			row[left], row[right] = row[right], row[left]
+			row[left+1], row[right+1] = row[right+1], row[left+1]
+			row[left+2], row[right+2] = row[right+2], row[left+2]
 		}
 	}
-	return flipped
 }
 
 // flipTarget maps x to (width-1)-x: coordinates are sample positions here, so

@@ -77,3 +77,11 @@ func openFolder(t *testing.T, directory, split string, options Options) *Dataset
 	require.NoError(t, err)
 	return dataset
 }
+
+// recipe is the YOLO26 training pipeline with every step switched on.
+func recipe(side int) Pipeline {
+	return TrainingPipeline(Augmentation{
+		Size: side, Mosaic: 1, Mixup: 0.3, CopyPaste: 0.3, Flip: 0.5, CloseEpoch: 2,
+		Affine: Affine{Scale: 0.5, Translate: 0.1}, HSV: DefaultHSV,
+	})
+}

@@ -31,12 +31,12 @@ func (s HSVStep) Apply(draw *Draw, sample Sample) (Sample, error) {
 	hue := draw.uniform(-s.Hue, s.Hue)
 	saturation := draw.uniform(-s.Saturation, s.Saturation)
 	value := draw.uniform(-s.Value, s.Value)
-	shifted := NewImage(sample.Image.Width, sample.Image.Height)
-	for i := 0; i < len(shifted.Pixels); i += 3 {
-		from, to := sample.Image.Pixels[i:i+3:i+3], shifted.Pixels[i:i+3:i+3]
-		to[0], to[1], to[2] = shiftHSV(from[0], from[1], from[2], float32(hue), float32(saturation), float32(value))
+	pixels := sample.Image.Pixels
+	for i := 0; i < len(pixels); i += 3 {
+		p := pixels[i : i+3 : i+3]
+		p[0], p[1], p[2] = shiftHSV(p[0], p[1], p[2], float32(hue), float32(saturation), float32(value))
 	}
-	return Sample{Image: shifted, Target: sample.Target}, nil
+	return sample, nil
 }
 
 // shiftHSV applies the gains to one colour. The hue gain is within [-1,1], so one

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/color"
 	_ "image/jpeg" // registers the JPEG decoder
 	_ "image/png"  // registers the PNG decoder
 	"io"
@@ -42,16 +41,6 @@ func (m *Image) Quantise(codes []uint8) {
 		scaled := math.RoundToEven(float64(float32(value * 255)))
 		codes[i] = uint8(min(max(scaled, 0), 255))
 	}
-}
-
-// ReadImage decodes a JPEG or PNG file. Grey and palette images become RGB and
-// an alpha channel is ignored.
-func ReadImage(file string) (*Image, error) {
-	decoded, err := decode(file)
-	if err != nil {
-		return nil, &FaultsError{Faults: []Fault{imageFault(file, err)}}
-	}
-	return fromStandard(decoded), nil
 }
 
 // mostPixels bounds the size of an image. A decoder allocates what a header
@@ -103,30 +92,3 @@ var unit = func() (table [256]float32) {
 	}
 	return table
 }()
-
-func fromStandard(source image.Image) *Image {
-	bounds := source.Bounds()
-	target := NewImage(bounds.Dx(), bounds.Dy())
-	at := func(x, y int) (r, g, b uint8) {
-		c := color.NRGBAModel.Convert(source.At(x, y)).(color.NRGBA)
-		return c.R, c.G, c.B
-	}
-	// Nearly every photograph is YCbCr, and the general path allocates a colour
-	// per pixel.
-	if photo, ok := source.(*image.YCbCr); ok {
-		at = func(x, y int) (r, g, b uint8) {
-			luma, chroma := photo.YOffset(x, y), photo.COffset(x, y)
-			return color.YCbCrToRGB(photo.Y[luma], photo.Cb[chroma], photo.Cr[chroma])
-		}
-	}
-	i := 0
-	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			r, g, b := at(x, y)
-			pixel := target.Pixels[i : i+3 : i+3]
-			pixel[0], pixel[1], pixel[2] = unit[r], unit[g], unit[b]
-			i += 3
-		}
-	}
-	return target
-}

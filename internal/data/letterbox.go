@@ -105,9 +105,9 @@ func (l Letterbox) Target(t Target) Target {
 
 // Image draws the scaled image on a canvas of grey 114/255. The image must have
 // the size that the letterbox was made for.
-func (l Letterbox) Image(m *Image) *Image {
-	content := m.resize(l.ContentWidth, l.ContentHeight)
-	canvas := NewImage(l.Width, l.Height)
+func (l Letterbox) Image(r *Raster) *Image {
+	content := r.float().resize(l.ContentWidth, l.ContentHeight)
+	canvas := scratchImage(l.Width, l.Height)
 	canvas.Fill(padding)
 	row := 3 * content.Width
 	for y := range content.Height {
@@ -117,25 +117,30 @@ func (l Letterbox) Image(m *Image) *Image {
 	return canvas
 }
 
-// LetterboxStep is the pipeline step that letterboxes a sample to a square canvas.
-type LetterboxStep struct {
+// LetterboxBase is the base that letterboxes an image to a square canvas, for
+// validation and prediction.
+type LetterboxBase struct {
 	// Size is the side of the canvas in pixels.
 	Size int
 }
 
 // Name is "letterbox".
-func (s LetterboxStep) Name() string { return "letterbox" }
+func (b LetterboxBase) Name() string { return "letterbox" }
 
 // Validate refuses a size that is not positive.
-func (s LetterboxStep) Validate() error {
-	if s.Size <= 0 {
-		return fmt.Errorf("letterbox: size %d is not positive; give the side of the input in pixels", s.Size)
+func (b LetterboxBase) Validate() error {
+	if b.Size <= 0 {
+		return fmt.Errorf("letterbox: size %d is not positive; give the side of the input in pixels", b.Size)
 	}
 	return nil
 }
 
-// Apply draws no random numbers.
-func (s LetterboxStep) Apply(_ *Draw, sample Sample) (Sample, error) {
-	letterbox := NewLetterbox(sample.Image.Width, sample.Image.Height, s.Size, s.Size)
-	return Sample{Image: letterbox.Image(sample.Image), Target: letterbox.Target(sample.Target)}, nil
+// Sample draws no random numbers.
+func (b LetterboxBase) Sample(draw *Draw, index int) (Sample, error) {
+	native, err := draw.Source.Native(index)
+	if err != nil {
+		return Sample{}, err
+	}
+	letterbox := NewLetterbox(native.Raster.Width, native.Raster.Height, b.Size, b.Size)
+	return Sample{Image: letterbox.Image(native.Raster), Target: letterbox.Target(native.Target)}, nil
 }

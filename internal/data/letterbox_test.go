@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bytes"
 	"math"
 	"testing"
 
@@ -94,8 +95,7 @@ func TestLetterboxMapsEveryCoordinateAndBack(t *testing.T) {
 }
 
 func TestLetterboxImage(t *testing.T) {
-	source := NewImage(8, 5)
-	source.Fill(0.5)
+	source := &Raster{Width: 8, Height: 5, Pixels: bytes.Repeat([]byte{128}, 8*5*3)}
 	canvas := NewLetterbox(8, 5, 4, 4).Image(source)
 	codes := make([]uint8, 48)
 	canvas.Quantise(codes)
@@ -110,6 +110,8 @@ func TestLetterboxImage(t *testing.T) {
 
 // A letterbox that changes nothing must hand on the exact codes.
 func TestLetterboxOfFittingImageIsExact(t *testing.T) {
-	source := fromStandard(drawing(32, 32, 3))
-	require.Equal(t, source, NewLetterbox(32, 32, 32, 32).Image(source))
+	source := rasterOf(drawing(32, 32, 3))
+	codes := make([]uint8, len(source.Pixels))
+	NewLetterbox(32, 32, 32, 32).Image(source).Quantise(codes)
+	require.Equal(t, source.Pixels, codes)
 }

@@ -1,7 +1,10 @@
 package data
 
 import (
+	"errors"
 	"fmt"
+
+	"github.com/reprise-ml/reprise/internal/eval/mask"
 )
 
 // Position is a place in a fit: the batch of that number in that epoch, both
@@ -21,6 +24,9 @@ type Batch struct {
 	// Targets and Paths hold one entry per image, in pixels of the H x W canvas.
 	Targets []Target
 	Paths   []string
+	// Masks holds, when LoaderOptions.Masks is set, one mask per instance of
+	// every image on the grid of (H/MaskStride, W/MaskStride) cells.
+	Masks [][]*mask.Bitmap
 }
 
 // LoaderOptions say how batches are made.
@@ -37,6 +43,8 @@ type LoaderOptions struct {
 	// Shuffle draws a new order for every epoch; otherwise it is the data
 	// set's own.
 	Shuffle bool
+	// Masks rasterises the instances' rings for segmentation.
+	Masks bool
 }
 
 // Loader makes the batches of a fit from a data set and a pipeline.
@@ -83,15 +91,16 @@ func (l *Loader) batchIndices(order []int, batch int) []int {
 // load makes image index of an epoch and writes its codes and target into slot
 // of the batch.
 func (l *Loader) load(batch *Batch, slot, index int) error {
-	sample, err := l.dataset.Sample(index)
-	if err != nil {
-		return err
-	}
 	path := l.dataset.Items[index].Image
-	draw := &Draw{Random: stream(l.options.Seed, purposeAugment, batch.Epoch, index)}
-	if sample, err = l.pipeline.Apply(draw, sample); err != nil {
+	draw := &Draw{Random: stream(l.options.Seed, purposeAugment, batch.Epoch, index), Epoch: batch.Epoch, Source: l.dataset}
+	sample, err := l.pipeline.Sample(draw, index)
+	if fault := (*FaultsError)(nil); errors.As(err, &fault) {
+		return fault // it names its own file
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	defer recycle(sample.Image)
 	if err := sample.Target.Validate(); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -102,12 +111,20 @@ func (l *Loader) load(batch *Batch, slot, index int) error {
 	size := 3 * batch.W * batch.H
 	sample.Image.Quantise(batch.Images[slot*size : (slot+1)*size])
 	batch.Targets[slot], batch.Paths[slot] = sample.Target, path
+	if batch.Masks == nil {
+		return nil
+	}
+	masks, err := InstanceMasks(sample.Target, batch.W, batch.H, batch.W/MaskStride, batch.H/MaskStride)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	batch.Masks[slot] = masks
 	return nil
 }
 
 func (l *Loader) newBatch(at Position, count int) *Batch {
 	width, height := l.options.Width, l.options.Height
-	return &Batch{
+	batch := &Batch{
 		Position: at,
 		Images:   make([]uint8, count*height*width*3),
 		N:        count,
@@ -116,4 +133,11 @@ func (l *Loader) newBatch(at Position, count int) *Batch {
 		Targets:  make([]Target, count),
 		Paths:    make([]string, count),
 	}
+	if l.options.Masks {
+		batch.Masks = make([][]*mask.Bitmap, count)
+	}
+	return batch
 }
+
+// Images is the number of images of an epoch.
+func (l *Loader) Images() int { return len(l.dataset.Items) }

@@ -34,7 +34,7 @@ func collectBatches(t *testing.T, loader *Loader, from Position, endEpoch int) [
 
 // Field case SG-04: ten images by four are batches of 4, 4 and 2, every epoch.
 func TestShortLastBatchIsKept(t *testing.T) {
-	loader := newLoader(t, writeFolder(t, 10), TrainingPipeline(size), LoaderOptions{BatchSize: 4, Workers: 2, Shuffle: true})
+	loader := newLoader(t, writeFolder(t, 10), recipe(size), LoaderOptions{BatchSize: 4, Workers: 2, Shuffle: true})
 	require.Equal(t, 3, loader.Batches())
 	batches := collectBatches(t, loader, Position{}, 2)
 	require.Len(t, batches, 6)
@@ -51,13 +51,13 @@ func TestShortLastBatchIsKept(t *testing.T) {
 func TestBatchesDoNotDependOnWorkers(t *testing.T) {
 	dataset := writeFolder(t, 10)
 	options := LoaderOptions{BatchSize: 4, Workers: 1, Seed: 5, Shuffle: true}
-	want := collectBatches(t, newLoader(t, dataset, TrainingPipeline(size), options), Position{}, 3)
+	want := collectBatches(t, newLoader(t, dataset, recipe(size), options), Position{}, 3)
 	for _, workers := range []int{2, 8} {
 		options.Workers = workers
-		require.Equal(t, want, collectBatches(t, newLoader(t, dataset, TrainingPipeline(size), options), Position{}, 3))
+		require.Equal(t, want, collectBatches(t, newLoader(t, dataset, recipe(size), options), Position{}, 3))
 	}
 	options.Seed = 6
-	other := collectBatches(t, newLoader(t, dataset, TrainingPipeline(size), options), Position{}, 3)
+	other := collectBatches(t, newLoader(t, dataset, recipe(size), options), Position{}, 3)
 	require.NotEqual(t, want, other, "the seed matters")
 	require.NotEqual(t, want[0].Paths, want[3].Paths, "the epoch matters")
 }
@@ -68,7 +68,7 @@ func TestImagesDoNotDependOnTheBatchSize(t *testing.T) {
 	images := func(batchSize int) map[string][]uint8 {
 		options := LoaderOptions{BatchSize: batchSize, Workers: 2, Seed: 5, Shuffle: true}
 		byPath := map[string][]uint8{}
-		for _, batch := range collectBatches(t, newLoader(t, dataset, TrainingPipeline(size), options), Position{}, 1) {
+		for _, batch := range collectBatches(t, newLoader(t, dataset, recipe(size), options), Position{}, 1) {
 			for i, path := range batch.Paths {
 				byPath[path] = batch.Images[i*3*size*size : (i+1)*3*size*size]
 			}
@@ -80,7 +80,7 @@ func TestImagesDoNotDependOnTheBatchSize(t *testing.T) {
 
 func TestStreamResumesAtAnyPosition(t *testing.T) {
 	options := LoaderOptions{BatchSize: 3, Workers: 2, Seed: 5, Shuffle: true}
-	loader := newLoader(t, writeFolder(t, 7), TrainingPipeline(size), options)
+	loader := newLoader(t, writeFolder(t, 7), recipe(size), options)
 	whole := collectBatches(t, loader, Position{}, 3)
 	for start := range whole {
 		from := whole[start].Position
@@ -96,7 +96,7 @@ func TestStreamResumesAtAnyPosition(t *testing.T) {
 
 func TestEveryEpochHoldsEveryImageOnce(t *testing.T) {
 	dataset := writeFolder(t, 7)
-	loader := newLoader(t, dataset, TrainingPipeline(size), LoaderOptions{BatchSize: 2, Workers: 2, Shuffle: true})
+	loader := newLoader(t, dataset, recipe(size), LoaderOptions{BatchSize: 2, Workers: 2, Shuffle: true})
 	seen := map[int][]string{}
 	for _, batch := range collectBatches(t, loader, Position{}, 2) {
 		seen[batch.Epoch] = append(seen[batch.Epoch], batch.Paths...)
@@ -121,7 +121,7 @@ func TestValidationKeepsOrderAndTargets(t *testing.T) {
 		require.Equal(t, item.Image, batches[0].Paths[i])
 		letterbox := NewLetterbox(item.Width, item.Height, size, size)
 		require.Equal(t, letterbox.Target(item.Target), batches[0].Targets[i])
-		image, err := ReadImage(item.Image)
+		image, err := ReadRaster(item.Image)
 		require.NoError(t, err)
 		codes := make([]uint8, size*size*3)
 		letterbox.Image(image).Quantise(codes)
@@ -147,7 +147,7 @@ func settledGoroutines(t *testing.T, base int) {
 
 func TestStreamLeavesNothingBehind(t *testing.T) {
 	dataset := writeFolder(t, 9)
-	loader := newLoader(t, dataset, TrainingPipeline(size), LoaderOptions{BatchSize: 2, Workers: 4, Shuffle: true})
+	loader := newLoader(t, dataset, recipe(size), LoaderOptions{BatchSize: 2, Workers: 4, Shuffle: true})
 	base := runtime.NumGoroutine()
 
 	for batch, err := range loader.Stream(context.Background(), Position{}, 1000) {
@@ -232,7 +232,7 @@ func TestLoaderOptionsAreChecked(t *testing.T) {
 	for _, err := range loader.Stream(context.Background(), Position{}, 1) {
 		require.ErrorContains(t, err, "the pipeline gives 16x16 pixels where batches have 32x32; ")
 	}
-	loader, err = NewLoader(dataset, Pipeline{failing{}}, good)
+	loader, err = NewLoader(dataset, Pipeline{LetterboxBase{Size: size}, []Step{failing{}}}, good)
 	require.NoError(t, err)
 	for _, err := range loader.Stream(context.Background(), Position{}, 1) {
 		require.ErrorContains(t, err, "image00.png: augmentation step failing: no luck")

@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 )
 
 // Sample is one image with its target, in the same canvas.
@@ -11,19 +12,46 @@ type Sample struct {
 	Target Target
 }
 
+// Source gives images in their native size. Native may be called by several
+// workers at once.
+type Source interface {
+	Len() int
+	Native(i int) (Native, error)
+}
+
 // Draw is what a step may use besides its sample.
 type Draw struct {
 	// Random is the stream of this (seed, epoch, image index).
 	Random *rand.Rand
+	// Epoch counts from 0.
+	Epoch int
+	// Source gives further images to those that combine several.
+	Source Source
 }
 
 func (d *Draw) uniform(low, high float64) float64 {
-	return low + (high-low)*d.Random.Float64()
+	// The conversion forbids a fused multiply-add, which would make the drawn
+	// numbers depend on the processor.
+	return low + float64((high-low)*d.Random.Float64())
 }
 
-// Step is one stage of augmentation. Apply returns a new sample and leaves its
-// argument as it was; it draws the same numbers in the same order for the same
-// sample. Steps are shared by all workers, so they hold settings and no state.
+// Base makes the sample that a pipeline starts from: the geometric part, from
+// images in their native size to the canvas of the network. Bases are shared by
+// all workers, so they hold settings and no state.
+type Base interface {
+	// Name is the base in error messages.
+	Name() string
+	// Validate reports a setting out of its range, with the remedy.
+	Validate() error
+	// Sample makes the sample of an image index. It draws the same numbers in
+	// the same order for the same index.
+	Sample(draw *Draw, index int) (Sample, error)
+}
+
+// Step is one stage of augmentation after the base. Apply may write into the image
+// of its argument and leaves the target's lists as they were; it draws the same
+// numbers in the same order for the same sample. Steps are shared by all workers,
+// so they hold settings and no state.
 type Step interface {
 	// Name is the step in error messages.
 	Name() string
@@ -32,24 +60,24 @@ type Step interface {
 	Apply(draw *Draw, sample Sample) (Sample, error)
 }
 
-// Pipeline is an ordered list of steps; the order is that of the data and
-// evaluation specification, section 6.1.
-type Pipeline []Step
-
-// TrainingPipeline is the letterbox to size x size pixels, the HSV jitter and
-// the horizontal flip of the YOLO26 recipe.
-func TrainingPipeline(size int) Pipeline {
-	return Pipeline{LetterboxStep{Size: size}, DefaultHSV, FlipStep{Probability: 0.5}}
+// Pipeline is a base and an ordered list of steps; the order is that of the data
+// and evaluation specification, section 6.1.
+type Pipeline struct {
+	Base  Base
+	Steps []Step
 }
 
 // ValidationPipeline is the letterbox to size x size pixels alone.
 func ValidationPipeline(size int) Pipeline {
-	return Pipeline{LetterboxStep{Size: size}}
+	return Pipeline{Base: LetterboxBase{Size: size}}
 }
 
-// Validate reports the first step with a bad setting.
+// Validate reports the first part with a bad setting.
 func (p Pipeline) Validate() error {
-	for _, step := range p {
+	if err := p.Base.Validate(); err != nil {
+		return err
+	}
+	for _, step := range p.Steps {
 		if err := step.Validate(); err != nil {
 			return err
 		}
@@ -57,13 +85,32 @@ func (p Pipeline) Validate() error {
 	return nil
 }
 
-// Apply runs the steps in order.
-func (p Pipeline) Apply(draw *Draw, sample Sample) (Sample, error) {
-	for _, step := range p {
-		var err error
+// Sample makes the sample of an image index.
+func (p Pipeline) Sample(draw *Draw, index int) (Sample, error) {
+	sample, err := p.Base.Sample(draw, index)
+	if err != nil {
+		return Sample{}, fmt.Errorf("augmentation base %s: %w", p.Base.Name(), err)
+	}
+	for _, step := range p.Steps {
 		if sample, err = step.Apply(draw, sample); err != nil {
 			return Sample{}, fmt.Errorf("augmentation step %s: %w", step.Name(), err)
 		}
 	}
 	return sample, nil
 }
+
+// imagePool keeps images between samples: at hundreds of samples a second,
+// clearing and collecting fresh ones would cost as much as drawing them.
+var imagePool sync.Pool
+
+// scratchImage is an image whose pixels hold anything.
+func scratchImage(width, height int) *Image {
+	if used, ok := imagePool.Get().(*Image); ok && cap(used.Pixels) >= 3*width*height {
+		used.Width, used.Height, used.Pixels = width, height, used.Pixels[:3*width*height]
+		return used
+	}
+	return NewImage(width, height)
+}
+
+// recycle gives back an image that nobody uses any more.
+func recycle(m *Image) { imagePool.Put(m) }

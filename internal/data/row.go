@@ -43,6 +43,10 @@ var OrientedRows RowFormat = orientedRows{}
 type instance struct {
 	box     geometry.Box
 	rotated *geometry.RotatedBox
+
+	polygon    []geometry.Point
+	keypoints  []geometry.Point
+	visibility []uint8
 }
 
 func (t *Target) add(label int, found instance) {
@@ -51,6 +55,23 @@ func (t *Target) add(label int, found instance) {
 	if found.rotated != nil {
 		t.Rotated = append(t.Rotated, *found.rotated)
 	}
+	if found.polygon != nil {
+		t.Polygons = append(t.Polygons, found.polygon)
+	}
+	if found.keypoints != nil {
+		t.Keypoints = append(t.Keypoints, found.keypoints)
+		t.Visibility = append(t.Visibility, found.visibility)
+	}
+}
+
+// intoUnit clamps a normalised coordinate into [0,1] when it leaves it by no
+// more than a rounding error. The problem is empty when it did.
+func intoUnit(value *float64) (problem string) {
+	if *value < -borderTolerance || *value > 1+borderTolerance {
+		return fmt.Sprintf("coordinate %v is outside 0..1", *value)
+	}
+	*value = min(max(*value, 0), 1)
+	return ""
 }
 
 type boxRows struct{}
@@ -61,11 +82,11 @@ func (boxRows) accepts(fields int) bool { return fields == 5 }
 
 func (boxRows) instance(values []float64, width, height float64) (instance, string) {
 	var v [4]float64
-	for i, value := range values {
-		if value < -borderTolerance || value > 1+borderTolerance {
-			return instance{}, fmt.Sprintf("coordinate %v is outside 0..1", value)
+	copy(v[:], values)
+	for i := range v {
+		if problem := intoUnit(&v[i]); problem != "" {
+			return instance{}, problem
 		}
-		v[i] = min(max(value, 0), 1)
 	}
 	centerX, centerY, halfWidth, halfHeight := v[0]*width, v[1]*height, v[2]*width/2, v[3]*height/2
 	box := geometry.Box{

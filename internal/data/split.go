@@ -23,6 +23,11 @@ var unreadable = []string{".avif", ".bmp", ".dng", ".gif", ".heic", ".jp2", ".mp
 func (c *Config) Images(split string) ([]string, error) {
 	entry, ok := c.splits[split]
 	if !ok {
+		if directory, found := c.conventional(split); found {
+			entry, ok = splitEntry{paths: []string{directory}}, true
+		}
+	}
+	if !ok {
 		return nil, faultsOrNil([]Fault{{File: c.File, Problem: "no entry for " + split,
 			Remedy: fmt.Sprintf("add %s: with a directory of images", split)}})
 	}

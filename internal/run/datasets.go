@@ -14,22 +14,23 @@ func openData(ctx context.Context, s *config.Settings, described *data.Config, f
 	if len(described.Names) != s.Model.Classes {
 		return trainer.Data{}, fmt.Errorf("%s names %d classes, model.classes is %d; set --model.classes=%d", described.File, len(described.Names), s.Model.Classes, len(described.Names))
 	}
-	train, err := data.Open(ctx, described, "train", data.Options{Format: format})
+	train, err := data.Open(ctx, described, "train", data.Options{Format: format, CacheDir: s.Data.Cache})
 	if err != nil {
 		return trainer.Data{}, err
 	}
 	options := data.LoaderOptions{
 		BatchSize: s.Data.BatchSize, Width: s.Data.ImgSize, Height: s.Data.ImgSize,
 		Workers: max(s.Data.Workers, 1), Seed: s.Data.Seed, Shuffle: true,
+		Masks: s.Task == "segment",
 	}
 	var out trainer.Data
-	if out.Train, err = data.NewLoader(train, data.TrainingPipeline(s.Data.ImgSize), options); err != nil {
+	if out.Train, err = data.NewLoader(train, trainingPipeline(s, described), options); err != nil {
 		return trainer.Data{}, err
 	}
 	if !described.Has("val") {
 		return out, nil
 	}
-	validation, err := data.Open(ctx, described, "val", data.Options{Format: format})
+	validation, err := data.Open(ctx, described, "val", data.Options{Format: format, CacheDir: s.Data.Cache})
 	if err != nil {
 		return trainer.Data{}, err
 	}
