@@ -10,8 +10,8 @@ import (
 	"github.com/reprise-ml/reprise/templates"
 )
 
-// constraint keeps the wrapper out of builds without the tag: a C file makes
-// the go command demand cgo, and a plain build has none.
+// constraint keeps a file out of builds without the tag: a C file makes the go
+// command demand cgo, and a plain build has none.
 const constraint = "//go:build cuda\n"
 
 // deviceFiles prints the CUDA kernels of a stage and the C that launches them.
@@ -41,9 +41,10 @@ func deviceFiles(p Package, s Stage) ([]File, error) {
 }
 
 // constrained puts the build constraint below the header, which must be first.
+// clang-format would put a space into it, after which it is none.
 func constrained(source []byte) []byte {
 	first, rest, _ := bytes.Cut(source, []byte("\n"))
-	return slices.Concat(first, []byte("\n\n"+constraint), rest)
+	return slices.Concat(first, []byte("\n\n// clang-format off\n"+constraint+"// clang-format on\n"), rest)
 }
 
 // cgoFile makes the wrappers part of a build with the tag, which needs the
