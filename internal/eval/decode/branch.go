@@ -1,7 +1,7 @@
 package decode
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/reprise-ml/reprise/internal/geometry"
 	"github.com/reprise-ml/reprise/runtime/device"
@@ -108,7 +108,7 @@ func (m Image[T]) Coefficients(anchor int) []T {
 // requireAngle reports a branch that cannot give rotated boxes.
 func (m Image[T]) requireAngle() error {
 	if len(m.branch.Angle) == 0 {
-		return fmt.Errorf("the branch has no angle output; decode axis-aligned boxes or pass the output of an oriented network")
+		return errors.New("the branch has no angle output; decode axis-aligned boxes or pass the output of an oriented network")
 	}
 	return nil
 }

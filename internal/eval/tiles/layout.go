@@ -6,6 +6,7 @@ package tiles
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"image"
 	"math"
@@ -24,7 +25,7 @@ type Layout struct {
 // must form a grid: every column of windows meets every row of them once.
 func NewLayout(windows []image.Rectangle) (*Layout, error) {
 	if len(windows) == 0 {
-		return nil, fmt.Errorf("an image without windows; give all windows that it was cut into")
+		return nil, errors.New("an image without windows; give all windows that it was cut into")
 	}
 	columns, err := axis("x", windows, func(r image.Rectangle) interval { return interval{r.Min.X, r.Max.X} })
 	if err != nil {
