@@ -47,10 +47,10 @@ func (c *convolution) depthwise() bool {
 	return c.groups > 1 && c.groupInputs == 1 && c.groupWidth == 1
 }
 
-// tiled: worth the tensor cores. With fewer than 8 channels a group on either
-// side most of a tile would be padding.
+// tiled: worth the tensor cores. With fewer than 8 input channels a group most
+// of a tile would be padding.
 func (c *convolution) tiled() bool {
-	return !c.depthwise() && c.groupInputs >= 8 && c.groupWidth >= 8
+	return !c.depthwise() && c.groupInputs >= 8
 }
 
 // shape prints the template argument that the tile kernels share.

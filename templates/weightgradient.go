@@ -6,10 +6,14 @@ import (
 	"github.com/reprise-ml/reprise/gen/ir"
 )
 
-// wantedBlocks is how many blocks a reduction is split into at most: two for
+// wantedBlocks is how many blocks a reduction is split into at most: four for
 // each multiprocessor of a large GPU. It is a constant, not a property of the
 // device, so that sums have the same order everywhere.
-const wantedBlocks = 264
+const wantedBlocks = 528
+
+// partialBytes bounds the partial sums of a weight gradient, which are written
+// and read once more.
+const partialBytes = 8 << 20
 
 // conv2dWeightGradient has two launches.
 //
@@ -50,7 +54,7 @@ func (b *builder) conv2dWeightGradient(k *ir.Conv2dWeightGradient) error {
 		together := min(taps, map[int]int{16: 9, 32: 3, 64: 3}[bn])
 		tiles := ((c.groupWidth + 63) / 64) * ((c.groupInputs + bn - 1) / bn)
 		sets := (taps + together - 1) / together * c.groups
-		splits = b.splits(pixels, 512, tiles*sets)
+		splits = Smaller(b.splits(pixels, 256, tiles*sets), Number(max(1, partialBytes/(4*total))))
 		grid := [3]Expr{splits, Number(tiles), Number(sets)}
 		vectorX := c.groupInputs%8 == 0 && b.mapVector(8, k.X) == 8
 		vectorDY := c.groupWidth%8 == 0 && b.mapVector(8, k.DY) == 8

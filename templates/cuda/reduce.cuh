@@ -68,9 +68,18 @@ __device__ __forceinline__ bool finish(Part (&total)[1], uint64_t partial, int r
   channel = blockIdx.x * finish_channels + threadIdx.x % finish_channels;
   const int lane = threadIdx.x / finish_channels;
   total[0] = Part{};
+  constexpr int lanes = reduce_threads / finish_channels, together = 4; // loads that do not wait for one another
   if (channel < C)
-    for (int r = lane; r < rows; r += reduce_threads / finish_channels)
-      total[0].merge(pointer<const Part>(partial)[int64_t(r) * C + channel]);
+    for (int r = lane; r < rows; r += lanes * together) {
+      Part part[together] = {};
+#pragma unroll
+      for (int i = 0; i < together; i++)
+        if (r + i * lanes < rows)
+          part[i] = pointer<const Part>(partial)[int64_t(r + i * lanes) * C + channel];
+#pragma unroll
+      for (int i = 0; i < together; i++)
+        total[0].merge(part[i]);
+    }
   merge_rows<finish_channels>(total, shared);
   return lane == 0 && channel < C;
 }

@@ -14,6 +14,37 @@
 
 namespace reprise {
 
+// A pixel of dY that moves on by Step pixels at a time. Coordinates advance by
+// carries: divisions would cost as much as the arithmetic of a small layer.
+template <class Index, int Step>
+struct pixel_walk {
+  Index pixel, n;
+  int y, x;
+
+  __device__ __forceinline__ void start(Index first, int height, int width) {
+    pixel = first;
+    const Index rest = first / Index(width);
+    x = int(first % Index(width));
+    y = int(rest % Index(height));
+    n = rest / Index(height);
+  }
+
+  // rows and columns are Step as whole rows and what is left.
+  __device__ __forceinline__ void advance(int height, int width, int rows, int columns) {
+    pixel += Step;
+    x += columns;
+    y += rows;
+    if (x >= width) {
+      x -= width;
+      y++;
+    }
+    while (y >= height) {
+      y -= height;
+      n++;
+    }
+  }
+};
+
 template <class T, bool Tf32, class Index, class S, int Taps, bool VectorX, bool VectorDY>
 struct weight_gradient_kernel {
   static constexpr int BK = sizeof(T) == 4 ? 16 : 32;
@@ -21,54 +52,70 @@ struct weight_gradient_kernel {
   using product = tensor_product<T, Tf32, S::BM, S::BN, BK, true, true>;
   using tile_dy = typename product::tile_a;
   using tile_x = typename product::tile_b;
+  // Chunks in a tile row, and the copies of one thread.
+  static constexpr int across_dy = S::BM / chunk<T>, across_x = S::BN / chunk<T>;
+  static constexpr int copies_dy = (tile_dy::chunks + tile_threads - 1) / tile_threads, copies_x = (tile_x::chunks + tile_threads - 1) / tile_threads;
 
   const reprise_weight_gradient_arguments &p;
   const int group, first_tap, first_output, first_input;
+  const int step_rows, step_columns; // BK pixels as rows and columns of dY
   Index begin, end;
+  pixel_walk<Index, BK> walk_dy[copies_dy], walk_x[copies_x];
 
   __device__ __forceinline__ explicit weight_gradient_kernel(const reprise_weight_gradient_arguments &p)
-      : p(p), group(blockIdx.z % S::Groups), first_tap(blockIdx.z / S::Groups * Taps), first_output(blockIdx.y / tiles_n * S::BM), first_input(blockIdx.y % tiles_n * S::BN) {
+      : p(p), group(blockIdx.z % S::Groups), first_tap(blockIdx.z / S::Groups * Taps), first_output(blockIdx.y / tiles_n * S::BM), first_input(blockIdx.y % tiles_n * S::BN), step_rows(BK / p.output_width), step_columns(BK % p.output_width) {
     const Index pixels = Index(p.batch) * Index(p.output_height) * Index(p.output_width);
     begin = smaller(Index(blockIdx.x) * Index(p.span), pixels);
     end = smaller(begin + Index(p.span), pixels);
+#pragma unroll
+    for (int i = 0; i < copies_dy; i++)
+      walk_dy[i].start(begin + row_dy(i), p.output_height, p.output_width);
+#pragma unroll
+    for (int i = 0; i < copies_x; i++)
+      walk_x[i].start(begin + row_x(i), p.output_height, p.output_width);
   }
+
+  static __device__ __forceinline__ int row_dy(int i) { return threadIdx.x / across_dy + i * (tile_threads / across_dy); }
+  static __device__ __forceinline__ int row_x(int i) { return threadIdx.x / across_x + i * (tile_threads / across_x); }
 
   __device__ __forceinline__ int slices() const { return int((end - begin + BK - 1) / BK); }
 
-  __device__ __forceinline__ void fill_dy(tile_dy &to, int slice) const {
-    constexpr int across = S::BM / chunk<T>;
-    for (int c = threadIdx.x; c < tile_dy::chunks; c += tile_threads) {
-      const int row = c / across, column = c % across * chunk<T>;
-      const Index pixel = begin + Index(slice * BK + row);
-      const int output = first_output + column;
-      const int valid = pixel < end ? smaller(S::CO - output, chunk<T>) : 0;
-      Index offset = 0;
-      if (valid > 0) {
-        const Index x = pixel % Index(p.output_width), rest = pixel / Index(p.output_width);
-        offset = pixel_offset(p.dy, rest / Index(p.output_height), rest % Index(p.output_height), x) + Index(group * S::CO + output) * Index(VectorDY ? 1 : p.dy.channel);
-      }
-      bring<VectorDY>(to.at(row, column), pointer<const T>(p.dy.data) + offset, valid > 0 ? valid : 0, Index(p.dy.channel));
+  // Moves to the next slice of BK pixels.
+  __device__ __forceinline__ void advance() {
+#pragma unroll
+    for (int i = 0; i < copies_dy; i++)
+      walk_dy[i].advance(p.output_height, p.output_width, step_rows, step_columns);
+#pragma unroll
+    for (int i = 0; i < copies_x; i++)
+      walk_x[i].advance(p.output_height, p.output_width, step_rows, step_columns);
+  }
+
+  __device__ __forceinline__ void fill_dy(tile_dy &to) const {
+    const int column = threadIdx.x % across_dy * chunk<T>, output = first_output + column;
+#pragma unroll
+    for (int i = 0; i < copies_dy; i++) {
+      if (tile_dy::chunks % tile_threads != 0 && row_dy(i) >= BK)
+        break;
+      const pixel_walk<Index, BK> &at = walk_dy[i];
+      const int valid = at.pixel < end ? smaller(S::CO - output, chunk<T>) : 0;
+      const Index offset = valid > 0 ? pixel_offset(p.dy, at.n, Index(at.y), Index(at.x)) + Index(group * S::CO + output) * Index(VectorDY ? 1 : p.dy.channel) : 0;
+      bring<VectorDY>(to.at(row_dy(i), column), pointer<const T>(p.dy.data) + offset, valid > 0 ? valid : 0, Index(p.dy.channel));
     }
   }
 
-  __device__ __forceinline__ void fill_x(tile_x &to, int slice, int tap) const {
-    constexpr int across = S::BN / chunk<T>;
+  __device__ __forceinline__ void fill_x(tile_x &to, int tap) const {
     const int ky = tap / S::Kernel, kx = tap % S::Kernel;
-    for (int c = threadIdx.x; c < tile_x::chunks; c += tile_threads) {
-      const int row = c / across, column = c % across * chunk<T>;
-      const Index pixel = begin + Index(slice * BK + row);
-      const int input = first_input + column;
-      int valid = pixel < end && tap < all_taps ? smaller(S::CI - input, chunk<T>) : 0;
-      Index offset = 0;
-      if (valid > 0) {
-        const Index column_of = pixel % Index(p.output_width), rest = pixel / Index(p.output_width);
-        const int y = int(rest % Index(p.output_height)) * S::Stride - S::Padding + ky, x = int(column_of) * S::Stride - S::Padding + kx;
-        if (y < 0 || y >= p.input_height || x < 0 || x >= p.input_width)
-          valid = 0;
-        else
-          offset = pixel_offset(p.x, rest / Index(p.output_height), Index(y), Index(x)) + Index(group * S::CI + input) * Index(VectorX ? 1 : p.x.channel);
-      }
-      bring<VectorX>(to.at(row, column), pointer<const T>(p.x.data) + offset, valid > 0 ? valid : 0, Index(p.x.channel));
+    const int column = threadIdx.x % across_x * chunk<T>, input = first_input + column;
+#pragma unroll
+    for (int i = 0; i < copies_x; i++) {
+      if (tile_x::chunks % tile_threads != 0 && row_x(i) >= BK)
+        break;
+      const pixel_walk<Index, BK> &at = walk_x[i];
+      const int y = at.y * S::Stride - S::Padding + ky, x = at.x * S::Stride - S::Padding + kx;
+      const bool inside = at.pixel < end && tap < all_taps && y >= 0 && y < p.input_height && x >= 0 && x < p.input_width;
+      const int valid = inside ? smaller(S::CI - input, chunk<T>) : 0;
+      const Index offset = valid > 0 ? pixel_offset(p.x, at.n, Index(y), Index(x)) + Index(group * S::CI + input) * Index(VectorX ? 1 : p.x.channel) : 0;
+      bring<VectorX>(to.at(row_x(i), column), pointer<const T>(p.x.data) + offset, valid > 0 ? valid : 0, Index(p.x.channel));
     }
   }
 
@@ -91,13 +138,16 @@ __device__ __forceinline__ void weight_gradient_partial(const reprise_weight_gra
   using kernel = weight_gradient_kernel<T, Tf32, Index, S, Taps, VectorX, VectorDY>;
   __shared__ typename kernel::tile_dy dy[stages];
   __shared__ typename kernel::tile_x x[stages];
-  const kernel k(p);
+  kernel k(p);
   const int slices = k.slices(), steps = slices * Taps;
   auto fill = [&](int s) {
     if (s < steps) {
-      if (s % Taps == 0)
-        k.fill_dy(dy[s / Taps % stages], s / Taps);
-      k.fill_x(x[s % stages], s / Taps, k.first_tap + s % Taps);
+      if (s % Taps == 0) {
+        if (s > 0)
+          k.advance();
+        k.fill_dy(dy[s / Taps % stages]);
+      }
+      k.fill_x(x[s % stages], k.first_tap + s % Taps);
     }
     copy_commit();
   };
