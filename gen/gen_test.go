@@ -2,6 +2,8 @@ package gen_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -143,4 +145,40 @@ func TestAnotherRuntimeDoesNotCompile(t *testing.T) {
 	output, err := goCommand(t, module, "build", "-overlay", "overlay.json", "./letters")
 	require.Error(t, err)
 	require.Contains(t, output, "undefined: replay.GeneratedFormat1")
+}
+
+// Field case CG-09: the Go of a stage holds the hash of its CUDA and C text.
+func TestGoHoldsTheHashOfTheDeviceText(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "letters")
+	generate(t, dir, "./testdata/letters")
+	for _, stem := range []string{"a", "r", "v"} {
+		sum := sha256.New()
+		for _, extension := range []string{".cu", ".c", ".h"} {
+			data, err := os.ReadFile(filepath.Join(dir, stem+"_gen"+extension))
+			require.NoError(t, err)
+			sum.Write(data)
+		}
+		code, err := os.ReadFile(filepath.Join(dir, stem+"_gen.go"))
+		require.NoError(t, err)
+		require.Contains(t, string(code), strings.ToUpper(stem)+`Kernels = "`+hex.EncodeToString(sum.Sum(nil))+`"`)
+	}
+}
+
+// Definitions of a dependency are run from the module that requires it: the
+// folder of the dependency may be read-only, and nothing is written there.
+func TestDefinitionsOfADependency(t *testing.T) {
+	module := newModule(t)
+	source := "package main\n\nimport _ \"github.com/reprise-ml/reprise/gen/stage\"\n\nfunc main() {}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(module, "main.go"), []byte(source), 0o644))
+	changes, err := gen.Plan(context.Background(), gen.Config{
+		Dir: module, Patterns: []string{"github.com/reprise-ml/reprise/gen/testdata/first"}, Out: "first",
+	})
+	require.NoError(t, err)
+	require.Len(t, changes[0].Files, 8)
+	require.Equal(t, filepath.Join(module, "first"), changes[0].Dir)
+}
+
+func TestOutsideOfAModule(t *testing.T) {
+	_, err := gen.Plan(context.Background(), gen.Config{Dir: t.TempDir(), Patterns: []string{"./missing"}})
+	require.ErrorContains(t, err, "./missing: no such package in the module of folder")
 }

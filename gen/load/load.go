@@ -47,6 +47,9 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]Package, error
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", strings.Join(patterns, " "), err)
 	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s: no such package in the module of folder %s; run reprise inside a module and name its packages", strings.Join(patterns, " "), dir)
+	}
 	slices.SortFunc(found, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })
 	var out []Package
 	for _, p := range found {
