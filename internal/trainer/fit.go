@@ -160,7 +160,7 @@ func (f *Fit[T]) Close() error {
 }
 
 // Stages gives the stages of the network, for observers and guards.
-func (f *Fit[T]) Stages() []*replay.Stage { return f.learner.stages }
+func (f *Fit[T]) Stages() []*replay.Stage { return f.learner.network.Stages() }
 
 // Report tells what was recorded, replayed and native, and why.
 func (f *Fit[T]) Report() replay.Report { return f.replay.Report() }

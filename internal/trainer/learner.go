@@ -15,9 +15,9 @@ import (
 // to it. Its methods are the parts of a step, in the order of their use:
 // Forward, Loss, Backward, Update.
 type Learner[T device.Float] struct {
-	task   Task[T]
-	stages []*replay.Stage
-	memory *memory[T]
+	objective Objective[T]
+	network   *Network
+	memory    *memory[T]
 
 	update     optim.Update[T]
 	accumulate *optim.Accumulator
@@ -29,16 +29,17 @@ type Learner[T device.Float] struct {
 // NewLearner loads the task's stages into a fit of the recording runtime. rate
 // is the complete learning-rate schedule.
 func NewLearner[T device.Float](fit *replay.Fit, task Task[T], o Options, rate optim.LearningRateOptions) (*Learner[T], error) {
-	l := &Learner[T]{task: task, outputs: Outputs[T]{}, shapes: map[string][]int{}}
-	for _, plan := range task.Plans {
-		s, err := fit.AddStage(plan, replay.StageOptions{Capture: o.CaptureNetwork, Option: "capture_network"})
-		if err != nil {
-			return nil, err
-		}
-		l.stages = append(l.stages, s)
+	l := &Learner[T]{outputs: Outputs[T]{}, shapes: map[string][]int{}}
+	stages, err := addStages(fit, task, o)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	if l.memory, err = newMemory[T](l.stages); err != nil {
+	if l.network, err = NewNetwork(stages); err != nil {
+		return nil, err
+	}
+	own, objective := newOwned(task.Objective, o.TrainerSeed)
+	l.objective = objective
+	if l.memory, err = newMemory(stages, own); err != nil {
 		return nil, err
 	}
 	l.update.Clip = o.Clip
@@ -55,6 +56,33 @@ func NewLearner[T device.Float](fit *replay.Fit, task Task[T], o Options, rate o
 	return l, err
 }
 
+// addStages loads the stages of a task with the wishes of the options.
+func addStages[T device.Float](fit *replay.Fit, task Task[T], o Options) ([]*replay.Stage, error) {
+	asked := map[CaptureOption]bool{CaptureNetwork: o.CaptureNetwork, CaptureSegmentHeads: o.CaptureSegmentHeads}
+	known := map[CaptureOption]bool{CaptureNetwork: true}
+	var stages []*replay.Stage
+	for _, plan := range task.Plans {
+		option, listed := task.CapturedBy[plan.Name]
+		if !listed {
+			option = CaptureNetwork
+		}
+		known[option] = true
+		wish := replay.StageOptions{Capture: asked[option], Option: string(option)}
+		if o.CaptureFull {
+			wish = replay.StageOptions{Capture: true, Option: string(CaptureFull)}
+		}
+		s, err := fit.AddStage(plan, wish)
+		if err != nil {
+			return nil, err
+		}
+		stages = append(stages, s)
+	}
+	if o.CaptureSegmentHeads && !known[CaptureSegmentHeads] {
+		return nil, fmt.Errorf("model.capture_segment_heads is on, but task %s has no stage that it records; turn it off", task.Name)
+	}
+	return stages, nil
+}
+
 // StartAverage begins the moving average anew, from the model as it is.
 func (l *Learner[T]) StartAverage(o optim.EMAOptions) error {
 	if err := l.memory.pull(); err != nil {
@@ -67,32 +95,25 @@ func (l *Learner[T]) StartAverage(o optim.EMAOptions) error {
 
 // Forward runs the stages on images in training mode.
 func (l *Learner[T]) Forward(images replay.Source) (Outputs[T], error) {
-	return l.run(images, (*replay.Stage).Forward)
+	return l.read(l.network.Forward(images))
 }
 
 // Evaluate runs the stages on images in evaluation mode.
 func (l *Learner[T]) Evaluate(images replay.Source) (Outputs[T], error) {
-	return l.run(images, (*replay.Stage).Evaluate)
+	return l.read(l.network.Evaluate(images))
 }
 
-func (l *Learner[T]) run(images replay.Source, run func(*replay.Stage, []replay.Source) ([]*replay.Tensor, error)) (Outputs[T], error) {
+// read makes the results of the network plain slices.
+func (l *Learner[T]) read(results map[string]*replay.Tensor, err error) (Outputs[T], error) {
+	if err != nil {
+		return nil, err
+	}
 	outputs := Outputs[T]{}
-	for _, s := range l.stages {
-		tensors, err := run(s, []replay.Source{images})
-		if err != nil {
+	for name, t := range results {
+		if outputs[name], err = l.values(t); err != nil {
 			return nil, err
 		}
-		for i, t := range tensors {
-			if t == nil {
-				continue
-			}
-			values, err := l.values(t)
-			if err != nil {
-				return nil, err
-			}
-			name := s.Plan().Outputs[i].Name
-			outputs[name], l.shapes[name] = values, t.Shape()
-		}
+		l.shapes[name] = t.Shape()
 	}
 	return outputs, nil
 }
@@ -118,12 +139,12 @@ func (l *Learner[T]) values(t *replay.Tensor) ([]T, error) {
 // Loss evaluates the objective. An objective that is not the task's own keeps
 // the stages native (guard G7).
 func (l *Learner[T]) Loss(outputs Outputs[T], batch *data.Batch, alpha float64) (Loss[T], error) {
-	if name, replaced := l.task.Objective.Replaced(); replaced {
-		for _, s := range l.stages {
+	if name, replaced := l.objective.Replaced(); replaced {
+		for _, s := range l.network.stages {
 			s.SetObjectiveReplaced(name)
 		}
 	}
-	return l.task.Objective.Loss(outputs, batch, alpha)
+	return l.objective.Loss(outputs, batch, alpha)
 }
 
 // Finite tells whether a loss may be learnt from.
@@ -136,32 +157,26 @@ func (l *Learner[T]) Backward(loss Loss[T]) error {
 		l.clear()
 	}
 	scale := T(l.accumulate.LossScale())
-	for i := len(l.stages) - 1; i >= 0; i-- {
-		s := l.stages[i]
-		sources := make([]replay.Source, len(s.Plan().Outputs))
-		for o, port := range s.Plan().Outputs {
-			cotangent := loss.Cotangents[port.Name]
-			if cotangent == nil {
-				continue
+	cotangents := map[string]replay.Source{}
+	for name, values := range loss.Cotangents {
+		if scale != 1 {
+			for k := range values {
+				values[k] *= scale
 			}
-			if scale != 1 {
-				for k := range cotangent {
-					cotangent[k] *= scale
-				}
-			}
-			sources[o] = source(cotangent, l.shapes[port.Name])
 		}
-		if err := s.Backward(sources); err != nil {
-			return err
-		}
+		cotangents[name] = source(values, l.shapes[name])
 	}
-	return nil
+	if err := l.network.Backward(cotangents); err != nil {
+		return err
+	}
+	return l.memory.owned.add(loss.Gradients, scale)
 }
 
 func (l *Learner[T]) clear() {
-	for _, s := range l.stages {
+	for _, s := range l.network.stages {
 		s.ClearGradients()
 	}
+	l.memory.owned.clear()
 }
 
 // Skip counts a micro-batch that has no backward pass.

@@ -48,13 +48,14 @@ func (b *block[T]) push() error {
 	return device.Write(b.tensor, b.values)
 }
 
-// memory is the model's state as plain slices, in the order of the plans.
+// memory is the model's state as plain slices: parameters in the order of the
+// plans, then those of the objective.
 type memory[T device.Float] struct {
-	stages     []*replay.Stage
 	parameters []*block[T]
-	owner      []*replay.Stage // of a parameter
+	owner      []*replay.Stage // of a parameter; the objective's have none
 	index      []int           // of a parameter in its stage
-	buffers    []*block[T]     // floating-point ones
+	owned      *owned[T]
+	buffers    []*block[T] // floating-point ones
 	counters   []counter
 	gradients  [][]T // copies, for devices whose memory cannot be addressed
 }
@@ -66,8 +67,8 @@ type counter struct {
 	shape  []int
 }
 
-func newMemory[T device.Float](stages []*replay.Stage) (*memory[T], error) {
-	m := &memory[T]{stages: stages}
+func newMemory[T device.Float](stages []*replay.Stage, own *owned[T]) (*memory[T], error) {
+	m := &memory[T]{owned: own}
 	for _, s := range stages {
 		plan := s.Plan()
 		for i, p := range plan.Parameters {
@@ -92,6 +93,7 @@ func newMemory[T device.Float](stages []*replay.Stage) (*memory[T], error) {
 		}
 	}
 	m.gradients = make([][]T, len(m.parameters))
+	m.parameters = append(m.parameters, own.blocks...)
 	return m, nil
 }
 
@@ -104,6 +106,10 @@ func (m *memory[T]) optimized() ([]optim.Parameter[T], error) {
 			return nil, err
 		}
 		out[i] = optim.Parameter[T]{Name: b.name, Shape: b.shape, Value: b.values}
+		if i >= len(m.owner) {
+			out[i].Gradient = m.owned.gradient(i - len(m.owner))
+			continue
+		}
 		t, presence := m.owner[i].Gradient(m.index[i])
 		if presence == replay.Absent {
 			continue
@@ -129,6 +135,21 @@ func (m *memory[T]) gradient(i int, t *replay.Tensor) ([]T, error) {
 		m.gradients[i] = make([]T, len(m.parameters[i].values))
 	}
 	return m.gradients[i], device.Read(t, m.gradients[i])
+}
+
+// restoreGradient makes a gradient present that was saved in the middle of an
+// accumulation window.
+func (m *memory[T]) restoreGradient(name string, values []T) error {
+	for i, b := range m.parameters {
+		switch {
+		case b.name != name:
+			continue
+		case i < len(m.owner):
+			return m.owner[i].RestoreGradient(m.index[i], source(values, b.shape))
+		}
+		return m.owned.add(map[string][]T{name: values}, 1)
+	}
+	return fmt.Errorf("the checkpoint has a gradient of %s, which the network has not", name)
 }
 
 // live lists the tensors that have a moving average: floating-point

@@ -11,8 +11,10 @@ import (
 // Options are the settings of a fit. Names in messages are the dotted keys
 // under which users know them.
 type Options struct {
-	CaptureNetwork bool // model.capture_network
-	Strict         bool // trainer.strict
+	CaptureNetwork      bool // model.capture_network
+	CaptureSegmentHeads bool // model.capture_segment_heads
+	CaptureFull         bool // model.capture_network: full, every stage whatever the other options say
+	Strict              bool // trainer.strict
 
 	MaxEpochs  int // trainer.max_epochs
 	BatchSize  int // data.batch_size, a full batch

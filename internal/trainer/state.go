@@ -118,17 +118,8 @@ func (f *Fit[T]) resume(path string) error {
 // restoreGradients puts the gradients of an open accumulation window back.
 func (f *Fit[T]) restoreGradients(gradients []optim.Tensor[T]) error {
 	for _, g := range gradients {
-		found := false
-		for i, p := range f.learner.memory.parameters {
-			if p.name == g.Name {
-				found = true
-				if err := f.learner.memory.owner[i].RestoreGradient(f.learner.memory.index[i], source(g.Value, p.shape)); err != nil {
-					return err
-				}
-			}
-		}
-		if !found {
-			return fmt.Errorf("the checkpoint has a gradient of %s, which the network has not", g.Name)
+		if err := f.learner.memory.restoreGradient(g.Name, g.Value); err != nil {
+			return err
 		}
 	}
 	return nil

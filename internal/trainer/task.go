@@ -15,11 +15,25 @@ type Task[T device.Float] struct {
 	// Plans are the stages of the network, in the order in which they run.
 	Plans []*ir.Stage
 
+	// CapturedBy names, by stage, the option that records it. A stage that is
+	// not listed belongs to CaptureNetwork. CaptureFull records every stage.
+	CapturedBy map[string]CaptureOption
+
 	Objective Objective[T]
 
 	// Metric makes a new accumulator of validation figures for one epoch.
 	Metric func() Metric[T]
 }
+
+// CaptureOption is an option that records stages, as users know it.
+type CaptureOption string
+
+// The options that record stages.
+const (
+	CaptureNetwork      CaptureOption = "capture_network"
+	CaptureSegmentHeads CaptureOption = "capture_segment_heads"
+	CaptureFull         CaptureOption = "capture_network: full"
+)
 
 // Outputs are the network's outputs by name, flat and row-major. Outputs that
 // exist in training only are missing in evaluation.
@@ -44,6 +58,10 @@ type Loss[T device.Float] struct {
 	// Cotangents are the derivatives of Total by the outputs, by name. One
 	// that is missing is absent: the output took no part.
 	Cotangents map[string][]T
+
+	// Gradients are the derivatives of Total by the objective's own parameters,
+	// by name; see Trained. One that is missing is absent.
+	Gradients map[string][]T
 }
 
 // Branch is what the objective says of one head branch.

@@ -14,15 +14,7 @@ import (
 // name alone, so that a parameter starts alike in every task that has it.
 func (s *Stage) initialise(seed uint64) error {
 	for i, p := range s.plan.Parameters {
-		values := make([]float64, device.Elements(p.Shape))
-		stream := streamOf(seed, p.Name)
-		for j := range values {
-			values[j] = p.Init.Value
-			if p.Init.Bound > 0 {
-				values[j] = (2*stream.Float64() - 1) * p.Init.Bound
-			}
-		}
-		if err := s.loaded.Parameter(i).WriteFloat64(values); err != nil {
+		if err := s.loaded.Parameter(i).WriteFloat64(Start(seed, p)); err != nil {
 			return err
 		}
 	}
@@ -32,6 +24,21 @@ func (s *Stage) initialise(seed uint64) error {
 		}
 	}
 	return nil
+}
+
+// Start gives the values that a parameter starts with, row-major. It is what the
+// stages of a fit with the seed start with, for parameters that are trained
+// beside them.
+func Start(seed uint64, p ir.Parameter) []float64 {
+	values := make([]float64, device.Elements(p.Shape))
+	stream := streamOf(seed, p.Name)
+	for i := range values {
+		values[i] = p.Init.Value
+		if p.Init.Bound > 0 {
+			values[i] = (2*stream.Float64() - 1) * p.Init.Bound
+		}
+	}
+	return values
 }
 
 func initialiseBuffer(t device.Tensor, b ir.Buffer, seed uint64) error {

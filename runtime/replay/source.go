@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/reprise-ml/reprise/runtime/device"
 )
@@ -136,6 +137,22 @@ func (s Source) layout() []int {
 		return nil
 	}
 	return s.strides
+}
+
+// CopyTo writes the values into a tensor of the same shape, such as the memory
+// for a cotangent.
+func (s Source) CopyTo(t *Tensor) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	if shape := t.Shape(); !slices.Equal(s.shape, shape) {
+		return fmt.Errorf("%s has shape %v, the values have %v", t.Name(), shape, s.shape)
+	}
+	inner, err := t.writable()
+	if err != nil {
+		return err
+	}
+	return s.copyTo(inner)
 }
 
 // copyTo moves the values to a static tensor of the same shape.
