@@ -80,7 +80,7 @@ func (a Assigner) Validate() error {
 // Among equal metrics the lowest anchor is taken first.
 func Assign[T device.Float](assigner Assigner, grid *Grid, classes int, output Dense[T], truth *GroundTruth) *Assignment {
 	images := make([][]Positive, truth.Images)
-	eachImage(truth.Images, func(image int) {
+	Each(truth.Images, func(image int) {
 		view := imageView[T]{
 			grid:    grid,
 			classes: classes,

@@ -42,7 +42,7 @@ func BinaryCrossEntropy(logits, targets, slopes []float64) float64 {
 func Classification[T device.Float](loss ClassLoss, logits []T, classes, anchors int, assignment *Assignment, weight float64, cotangent []T) float64 {
 	sums := make([]float64, len(assignment.Images))
 	scale := weight / assignment.Normaliser
-	eachImage(len(sums), func(image int) {
+	Each(len(sums), func(image int) {
 		row := make([]float64, classes)
 		targets := make([]float64, classes)
 		slopes := make([]float64, classes)

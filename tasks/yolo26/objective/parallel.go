@@ -6,15 +6,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// eachImage calls work once per image from up to GOMAXPROCS goroutines and
-// returns when all are done. The work on one image must not touch what belongs
-// to another; whatever is summed over images is summed by the caller, in order.
-func eachImage(images int, work func(image int)) {
+// Each calls work once for every index below count, such as the images of a
+// batch, from up to GOMAXPROCS goroutines and returns when all are done. The
+// work on one index must not touch what belongs to another; whatever is summed
+// over them is summed by the caller, in order.
+func Each(count int, work func(index int)) {
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for image := range images {
+	for index := range count {
 		group.Go(func() error {
-			work(image)
+			work(index)
 			return nil
 		})
 	}
