@@ -20,11 +20,10 @@ func (o ObbObjective[T]) Loss(outputs trainer.Outputs[T], batch *data.Batch, alp
 	for i, t := range batch.Targets {
 		targets[i] = objective.Target{Labels: t.Labels, Boxes: t.Boxes, Rotated: t.Rotated}
 	}
-	size := objective.Size{Batch: batch.N, Height: batch.H, Width: batch.W, Classes: o.Classes}
 	result, err := objective.Loss(o.Objective, objective.Outputs[T]{
 		OneToMany: branchOf(outputs, "o2m"),
 		OneToOne:  branchOf(outputs, "o2o"),
-	}, size, targets, alpha)
+	}, sizeOf(batch, o.Classes), targets, alpha)
 	if err != nil {
 		return trainer.Loss[T]{}, err
 	}
@@ -33,8 +32,8 @@ func (o ObbObjective[T]) Loss(outputs trainer.Outputs[T], batch *data.Batch, alp
 		Branches:   []trainer.Branch{obbBranch("o2m", result.OneToMany), obbBranch("o2o", result.OneToOne)},
 		Cotangents: map[string][]T{},
 	}
-	addCotangents(loss.Cotangents, "o2m", result.Cotangents.OneToMany)
-	addCotangents(loss.Cotangents, "o2o", result.Cotangents.OneToOne)
+	addObbCotangents(loss.Cotangents, "o2m", result.Cotangents.OneToMany)
+	addObbCotangents(loss.Cotangents, "o2o", result.Cotangents.OneToOne)
 	return loss, nil
 }
 
@@ -45,13 +44,10 @@ func branchOf[T device.Float](outputs trainer.Outputs[T], name string) objective
 	return objective.Branch[T]{Class: outputs[name+"_cls"], Box: outputs[name+"_box"], Angle: outputs[name+"_angle"]}
 }
 
-// addCotangents enters what is present; a nil slice is an absent cotangent.
-func addCotangents[T device.Float](cotangents map[string][]T, name string, b objective.Branch[T]) {
-	for field, values := range map[string][]T{"_cls": b.Class, "_box": b.Box, "_angle": b.Angle} {
-		if values != nil {
-			cotangents[name+field] = values
-		}
-	}
+func addObbCotangents[T device.Float](cotangents map[string][]T, name string, b objective.Branch[T]) {
+	addPresent(cotangents, name+"_cls", b.Class)
+	addPresent(cotangents, name+"_box", b.Box)
+	addPresent(cotangents, name+"_angle", b.Angle)
 }
 
 func obbBranch(name string, b objective.BranchResult) trainer.Branch {

@@ -8,28 +8,69 @@ import (
 	"github.com/reprise-ml/reprise/internal/data"
 	"github.com/reprise-ml/reprise/internal/trainer"
 	"github.com/reprise-ml/reprise/runtime/device"
-	"github.com/reprise-ml/reprise/tasks/obb/objective"
+	detect "github.com/reprise-ml/reprise/tasks/detect/objective"
+	obb "github.com/reprise-ml/reprise/tasks/obb/objective"
+	pose "github.com/reprise-ml/reprise/tasks/pose/objective"
+	segment "github.com/reprise-ml/reprise/tasks/segment/objective"
+	yolo26 "github.com/reprise-ml/reprise/tasks/yolo26/objective"
 )
 
 // Task fits the plans of a network and its native objective together as the
 // settings say, and names the variant of the label rows that the task reads.
+// Plans are in the order in which the stages run.
 func Task[T device.Float](s *config.Settings, plans []*ir.Stage) (trainer.Task[T], data.RowFormat, error) {
 	task := trainer.Task[T]{Name: s.Task, Scale: s.Model.Scale, Classes: s.Model.Classes, Plans: plans}
+	var format data.RowFormat
+	var err error
 	switch s.Task {
+	case "detect":
+		var o *detect.Objective
+		o, err = detect.New(detectionOptions(s))
+		task.Objective, format = DetectObjective[T]{Objective: o, Classes: s.Model.Classes}, data.BoxRows
 	case "obb":
-		o, err := objective.New(obbOptions(s))
-		if err != nil {
-			return task, nil, err
-		}
-		task.Objective = ObbObjective[T]{Objective: o, Classes: s.Model.Classes}
-		return task, data.OrientedRows, nil
+		var o *obb.Objective
+		o, err = obb.New(obbOptions(s))
+		task.Objective, format = ObbObjective[T]{Objective: o, Classes: s.Model.Classes}, data.OrientedRows
+	case "pose":
+		var o *pose.Objective
+		o, err = pose.New(poseOptions(s))
+		task.Objective, task.CapturedBy = PoseObjective[T]{Objective: o, Classes: s.Model.Classes}, poseCaptured
+		format = data.KeypointRows(data.KeypointShape{Count: s.Model.Keypoints, Dimensions: 3})
+	case "segment":
+		var o *segment.Objective
+		o, err = segment.New(segmentOptions(s))
+		task.Objective, task.CapturedBy = SegmentObjective[T]{Objective: o, Classes: s.Model.Classes}, segmentCaptured
+		format = data.PolygonRows
+	default:
+		err = fmt.Errorf("task is %q; use detect, obb, pose or segment", s.Task)
 	}
-	return task, nil, fmt.Errorf("task %s has no trainer yet; use obb", s.Task)
+	if err != nil {
+		return trainer.Task[T]{}, nil, err
+	}
+	return task, format, nil
 }
 
-func obbOptions(s *config.Settings) objective.Options {
-	o := objective.DefaultOptions()
-	o.Gains = objective.Gains{Class: s.Loss.ClsGain, Rotated: s.Loss.BoxGain, RotatedL1: s.Loss.L1Gain, Angle: s.Loss.AngleGain}
-	o.Form = objective.RotatedForm(s.Loss.RotatedIoUForm)
+func detectionOptions(s *config.Settings) yolo26.Options {
+	o := yolo26.DefaultOptions()
+	o.Gains = yolo26.Gains{Box: s.Loss.BoxGain, Class: s.Loss.ClsGain, L1: s.Loss.L1Gain}
 	return o
+}
+
+func obbOptions(s *config.Settings) obb.Options {
+	o := obb.DefaultOptions()
+	o.Gains = obb.Gains{Class: s.Loss.ClsGain, Rotated: s.Loss.BoxGain, RotatedL1: s.Loss.L1Gain, Angle: s.Loss.AngleGain}
+	o.Form = obb.RotatedForm(s.Loss.RotatedIoUForm)
+	return o
+}
+
+func poseOptions(s *config.Settings) pose.Options {
+	o := pose.DefaultOptions(s.Model.Keypoints)
+	o.Options = detectionOptions(s)
+	o.KeypointGain, o.SimilarityGain = s.Loss.KeypointGain, s.Loss.OKSGain
+	o.Form = pose.LikelihoodForm(s.Loss.KeypointLoss)
+	return o
+}
+
+func segmentOptions(s *config.Settings) segment.Options {
+	return segment.Options{Options: detectionOptions(s), MaskGain: s.Loss.MaskGain, SemanticGain: s.Loss.SemanticGain}
 }

@@ -172,9 +172,28 @@ func (r *trajectoryRun[T]) batch(want *golden.Step) *data.Batch {
 		for _, v := range made.RBoxes {
 			t.Rotated = append(t.Rotated, geometry.RotatedBox{CenterX: v[0], CenterY: v[1], Width: v[2], Height: v[3], Angle: v[4]})
 		}
+		for _, ring := range made.Polygons {
+			t.Polygons = append(t.Polygons, pointsOf(ring))
+		}
+		for k, points := range made.Keypoints {
+			t.Keypoints = append(t.Keypoints, pointsOf(points))
+			visibility := make([]uint8, len(points))
+			for p, v := range made.Visibility[k] {
+				visibility[p] = uint8(v)
+			}
+			t.Visibility = append(t.Visibility, visibility)
+		}
 		b.Targets = append(b.Targets, t)
 	}
 	return b
+}
+
+func pointsOf(coordinates [][2]float64) []geometry.Point {
+	points := make([]geometry.Point, len(coordinates))
+	for i, c := range coordinates {
+		points[i] = geometry.Point{X: c[0], Y: c[1]}
+	}
+	return points
 }
 
 func (r *trajectoryRun[T]) loss(want *golden.Step, got trainer.Loss[T], at func(string) string) {
@@ -191,6 +210,14 @@ func (r *trajectoryRun[T]) loss(want *golden.Step, got trainer.Loss[T], at func(
 		r.comparison.Scalar(KindQuality, at(b.Name+" quality"), quality, b.Quality)
 		r.equal(KindAssigned, at(b.Name+" assigned"), assigned, b.Assigned)
 	}
+	extra := map[string]float64{}
+	if want.Terms.Semantic != nil {
+		extra["semantic"] = *want.Terms.Semantic
+	}
+	for _, t := range got.Extra {
+		r.comparison.Scalar(KindTerm, at(t.Name), extra[t.Name], t.Value)
+	}
+	r.comparison.Scalar(KindTerm, at("number of terms of no branch"), float64(len(extra)), float64(len(got.Extra)))
 	r.comparison.Scalar(KindTerm, at("total"), want.Total, got.Total)
 }
 
