@@ -10,7 +10,6 @@ import (
 
 	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/gen/stage"
-	"github.com/reprise-ml/reprise/internal/testscale/obb/definition"
 	"github.com/reprise-ml/reprise/tasks/obb"
 	"github.com/reprise-ml/reprise/tasks/yolo26"
 )
@@ -18,7 +17,7 @@ import (
 // The lists in testdata come from an implementation of the network in another
 // language: names, shapes and order are what checkpoints interchange.
 func TestStateEntriesAtTestScale(t *testing.T) {
-	s, err := definition.Network.Build()
+	s, err := obb.Define(yolo26.Test, obb.Classes).Build()
 	require.NoError(t, err)
 	var parameters, statistics []string
 	for _, p := range s.Parameters {
