@@ -3,6 +3,7 @@ package templates
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -25,6 +26,7 @@ type planned struct {
 	Scratch  [][]string // by lane: amounts of memory in bytes
 	Sizes    []string   // elements of the storages, distinct
 	Images   string     // kernel that converts 8-bit pixels; empty when no input is an image
+	Add      string     // kernel that adds activations
 
 	functions map[string]string // of operations, by what they do
 }
@@ -83,7 +85,7 @@ func plan(stage *ir.Stage, pkg string) (*planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.images(stage)
+	p.utilities(stage)
 	packs := len(p.Packs)
 	p.addProgram(forward, "forward_training", "forward pass in training", packs, ir.Training)
 	p.addProgram(forward, "forward_evaluation", "forward pass in evaluation", packs, ir.Eval)
@@ -99,16 +101,18 @@ func plan(stage *ir.Stage, pkg string) (*planned, error) {
 	return p, nil
 }
 
-// images adds the kernel that converts 8-bit pixels when an input is an image.
-func (p *planned) images(stage *ir.Stage) {
-	for _, in := range stage.Inputs {
-		t := stage.Tensor(in.Tensor)
-		if t.Map && len(t.Shape) == 4 && t.Shape[1].Equal(ir.Const(3)) && t.Elem == ir.Activation {
-			k := Kernel{Name: symbol("write_images<index_t, element>"), Threads: 256, Call: "write_images<index_t, element>", Struct: "reprise_images_arguments", File: "images"}
-			p.Images = k.Name
-			p.Kernels = append(p.Kernels, k)
-			return
-		}
+// utilities adds the kernels that back ends launch between programs.
+func (p *planned) utilities(stage *ir.Stage) {
+	add := "elementwise<copy_operation, true, index_t, 1, 1, element, element, element>"
+	p.Add = symbol(add)
+	p.Kernels = append(p.Kernels, Kernel{Name: p.Add, Threads: 256, Call: add, Struct: "reprise_elementwise_arguments", File: "elementwise"})
+	isImage := func(t *ir.Tensor) bool {
+		return t.Map && len(t.Shape) == 4 && t.Shape[1].Equal(ir.Const(3)) && t.Elem == ir.Activation
+	}
+	if slices.ContainsFunc(stage.Inputs, func(in ir.Port) bool { return isImage(stage.Tensor(in.Tensor)) }) {
+		images := "write_images<index_t, element>"
+		p.Images = symbol(images)
+		p.Kernels = append(p.Kernels, Kernel{Name: p.Images, Threads: 256, Call: images, Struct: "reprise_images_arguments", File: "images"})
 	}
 }
 
