@@ -1,7 +1,5 @@
 package data
 
-import "fmt"
-
 // Augmentation are the settings of the training pipeline.
 type Augmentation struct {
 	// Size is the side of the square input in pixels.
@@ -15,32 +13,6 @@ type Augmentation struct {
 	// KeypointOrder exchanges left and right keypoints in mirrored images, see
 	// FlipStep.
 	KeypointOrder []int
-}
-
-// Strength is the part of the YOLO26 recipe that grows with the network (YOLO26
-// paper, table S3).
-type Strength struct {
-	// Scale is the half-range of the affine scale.
-	Scale float64
-	// Mixup and CopyPaste are probabilities.
-	Mixup, CopyPaste float64
-}
-
-// StrengthOf is the strength for a network scale: n, s, m, l, x, or the test
-// scale t, which takes that of n.
-func StrengthOf(scale string) (Strength, error) {
-	strength, ok := map[string]Strength{
-		"t": {0.5, 0, 0.1},
-		"n": {0.5, 0, 0.1},
-		"s": {0.9, 0.05, 0.15},
-		"m": {0.9, 0.1, 0.4},
-		"l": {0.9, 0.1, 0.5},
-		"x": {0.9, 0.2, 0.6},
-	}[scale]
-	if !ok {
-		return Strength{}, fmt.Errorf("no augmentation strength for scale %q; use t, n, s, m, l or x", scale)
-	}
-	return strength, nil
 }
 
 // TrainingPipeline is the geometric base and the steps of the YOLO26 recipe in

@@ -31,12 +31,61 @@ func (s HSVStep) Apply(draw *Draw, sample Sample) (Sample, error) {
 	hue := draw.uniform(-s.Hue, s.Hue)
 	saturation := draw.uniform(-s.Saturation, s.Saturation)
 	value := draw.uniform(-s.Value, s.Value)
-	pixels := sample.Image.Pixels
-	for i := 0; i < len(pixels); i += 3 {
-		p := pixels[i : i+3 : i+3]
-		p[0], p[1], p[2] = shiftHSV(p[0], p[1], p[2], float32(hue), float32(saturation), float32(value))
-	}
+	newJitter(float32(hue), float32(saturation), float32(value)).apply(sample.Image.Pixels)
 	return sample, nil
+}
+
+// jitter applies one set of gains to many pixels.
+type jitter struct {
+	hue, saturation, value float32
+	// turn is the hue gain in sextants, saturated and valued the two factors,
+	// and both their product.
+	turn, saturated, valued, both float32
+}
+
+func newJitter(hue, saturation, value float32) jitter {
+	return jitter{
+		hue: hue, saturation: saturation, value: value,
+		turn: 6 * hue, saturated: 1 + saturation, valued: 1 + value, both: float32((1 + saturation) * (1 + value)),
+	}
+}
+
+// apply is shiftHSV for every pixel. Nearly all stay in their sextant of the hue
+// circle and below full value and saturation; there the conversion to HSV and
+// back comes down to three products: the largest channel is scaled by the value
+// gain, the chroma by both gains, and the middle channel moves by the hue gain.
+func (j jitter) apply(pixels []float32) {
+	for ; len(pixels) >= 3; pixels = pixels[3:] {
+		p := pixels[:3:3]
+		r, g, b := p[0], p[1], p[2]
+		// The middle channel rises with the hue in the even sextants and falls
+		// in the odd ones.
+		var high, middle, low *float32
+		turn := j.turn
+		switch {
+		case r >= g && g >= b:
+			high, middle, low = &p[0], &p[1], &p[2]
+		case r >= g && r >= b:
+			high, middle, low, turn = &p[0], &p[2], &p[1], -turn
+		case r >= g:
+			high, middle, low = &p[2], &p[0], &p[1]
+		case g >= b && r >= b:
+			high, middle, low, turn = &p[1], &p[0], &p[2], -turn
+		case g >= b:
+			high, middle, low = &p[1], &p[2], &p[0]
+		default:
+			high, middle, low, turn = &p[2], &p[1], &p[0], -turn
+		}
+		value, chroma := *high, *high-*low
+		newValue := value * j.valued
+		newChroma := chroma * j.both
+		rise := float32((*middle-*low)*j.both) + float32(turn*newChroma)
+		if newValue > 1 || float32(chroma*j.saturated) > value || rise < 0 || rise > newChroma {
+			p[0], p[1], p[2] = shiftHSV(r, g, b, j.hue, j.saturation, j.value)
+			continue
+		}
+		*high, *middle, *low = newValue, newValue-newChroma+rise, newValue-newChroma
+	}
 }
 
 // shiftHSV applies the gains to one colour. The hue gain is within [-1,1], so one

@@ -35,11 +35,15 @@ func (m *Image) Fill(value float32) {
 // 255x, into codes (Height*Width*3 values). The error is at most 1/510 (data and
 // evaluation specification, section 1).
 func (m *Image) Quantise(codes []uint8) {
+	codes = codes[:len(m.Pixels)]
 	for i, value := range m.Pixels {
 		// The product is rounded to float32 first: 1.5/255 is not a float32,
-		// and its code must still be the even neighbour of 1.5.
-		scaled := math.RoundToEven(float64(float32(value * 255)))
-		codes[i] = uint8(min(max(scaled, 0), 255))
+		// and its code must still be the even neighbour of 1.5. Adding 1.5*2^23
+		// leaves no room for a fraction, so that the sum is rounded, half to
+		// even, and its last bits are the code.
+		const shift = 3 << 22
+		scaled := min(max(float32(value*255), 0), 255)
+		codes[i] = uint8(math.Float32bits(scaled + shift))
 	}
 }
 

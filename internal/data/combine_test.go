@@ -1,0 +1,127 @@
+package data
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/reprise-ml/reprise/internal/geometry"
+)
+
+// plain is a source of square images of one colour each.
+func plain(side int, codes ...uint8) memory {
+	var source memory
+	for i, code := range codes {
+		raster := &Raster{Width: side, Height: side, Pixels: make([]uint8, 3*side*side)}
+		for n := range raster.Pixels {
+			raster.Pixels[n] = code
+		}
+		ring := []geometry.Point{{X: 2, Y: 2}, {X: 6, Y: 2}, {X: 6, Y: 6}, {X: 2, Y: 6}}
+		source = append(source, Native{raster, Target{Labels: []int{i}, Polygons: [][]geometry.Point{ring},
+			Boxes: []geometry.Box{{X1: 2, Y1: 2, X2: 6, Y2: 6}}}})
+	}
+	return source
+}
+
+func TestMixupBlendsAndJoins(t *testing.T) {
+	base := LetterboxBase{Size: 8}
+	random := draw(2)
+	random.Source = plain(8, 255, 0)
+	sample, err := base.Sample(random, 0)
+	require.NoError(t, err)
+	mixed, err := MixupStep{Probability: 1, Base: base}.Apply(random, sample)
+	require.NoError(t, err)
+
+	replay := draw(2)
+	replay.Random.Float64()
+	other := replay.Random.IntN(2)
+	gamma := distuv.Gamma{Alpha: 32, Beta: 1, Src: replay.Random}
+	x, y := gamma.Rand(), gamma.Rand()
+	want := x/(x+y) + (1-x/(x+y))*float64(1-other)
+	require.InDelta(t, want, float64(mixed.Image.Pixels[0]), 1e-6)
+	require.Equal(t, []int{0, other}, mixed.Target.Labels)
+	require.Equal(t, replay.Random.Uint64(), random.Random.Uint64(), "nothing else is drawn")
+}
+
+// Beta(32, 32) has mean 1/2 and variance 1/260.
+func TestMixupProportions(t *testing.T) {
+	base := LetterboxBase{Size: 1}
+	random := draw(3)
+	random.Source = plain(1, 0)
+	random.Source.(memory)[0].Target = Target{}
+	sum, squares := 0.0, 0.0
+	const count = 4000
+	for range count {
+		sample := Sample{Image: &Image{Width: 1, Height: 1, Pixels: []float32{1, 1, 1}}}
+		mixed, err := MixupStep{Probability: 1, Base: base}.Apply(random, sample)
+		require.NoError(t, err)
+		v := float64(mixed.Image.Pixels[0])
+		sum, squares = sum+v, squares+v*v
+	}
+	mean := sum / count
+	require.InDelta(t, 0.5, mean, 0.005)
+	require.InDelta(t, 1.0/260, squares/count-mean*mean, 4e-4)
+}
+
+func TestCopyPasteOverwritesInsideTheRing(t *testing.T) {
+	base := LetterboxBase{Size: 8}
+	random := draw(1)
+	random.Source = plain(8, 255)
+	destination := Sample{Image: NewImage(8, 8), Target: Target{}}
+	pasted, err := CopyPasteStep{Probability: 1, Base: base}.Apply(random, destination)
+	require.NoError(t, err)
+	require.Equal(t, []int{0}, pasted.Target.Labels)
+	for y := range 8 {
+		for x := range 8 {
+			inside := x >= 2 && x < 6 && y >= 2 && y < 6
+			require.Equal(t, inside, pasted.Image.Pixels[3*(8*y+x)] == 1, "%d %d", x, y)
+		}
+	}
+	// An instance without a ring, or an oriented one, takes no pasting.
+	for _, target := range []Target{
+		{Labels: []int{4}, Boxes: []geometry.Box{{X2: 3, Y2: 3}}},
+		{Labels: []int{4}, Boxes: []geometry.Box{{X2: 3, Y2: 3}}, Polygons: make([][]geometry.Point, 1), Rotated: make([]geometry.RotatedBox, 1)},
+	} {
+		kept, err := CopyPasteStep{Probability: 1, Base: base}.Apply(random, Sample{Image: NewImage(8, 8), Target: target})
+		require.NoError(t, err)
+		require.Equal(t, target, kept.Target)
+		require.Equal(t, NewImage(8, 8), kept.Image)
+	}
+}
+
+func TestCombiningStepsObeyTheirProbability(t *testing.T) {
+	base := LetterboxBase{Size: 4}
+	for _, step := range []Step{MixupStep{0.25, base}, CopyPasteStep{0.25, base}} {
+		random := draw(6)
+		random.Source = plain(4, 9)
+		combined := 0
+		for range 2000 {
+			out, err := step.Apply(random, Sample{Image: NewImage(4, 4)})
+			require.NoError(t, err)
+			combined += out.Target.Len()
+		}
+		require.InDelta(t, 500, combined, 90, step.Name())
+	}
+}
+
+// The fast jitter is the conversion to HSV and back, for every order of the
+// channels, at the ends of the ranges, and across the borders of the sextants.
+func TestJitterEqualsTheConversion(t *testing.T) {
+	random := stream(11, purposeAugment, 0, 0)
+	for range 400 {
+		hue, saturation, value := 0.03*random.Float32()-0.015, 1.4*random.Float32()-0.7, 0.8*random.Float32()-0.4
+		pixels := make([]float32, 3*60)
+		for i := range pixels {
+			pixels[i] = unit[random.IntN(256)]
+		}
+		copy(pixels, []float32{0, 0, 0, 1, 1, 1, 1, 0, 0, 0.5, 0.5, 0.2, 0.2, 0.5, 0.5, 1, 1, 0})
+		want := make([]float32, 0, len(pixels))
+		for i := 0; i < len(pixels); i += 3 {
+			r, g, b := shiftHSV(pixels[i], pixels[i+1], pixels[i+2], hue, saturation, value)
+			want = append(want, r, g, b)
+		}
+		newJitter(hue, saturation, value).apply(pixels)
+		require.InDeltaSlice(t, want, pixels, 2e-6)
+	}
+}
