@@ -19,7 +19,7 @@ type Fit[T device.Float] struct {
 	replay  *replay.Fit
 	learner *Learner[T]
 
-	at      data.Position // the next batch
+	at      data.Position // the next batch; one past the last while an epoch has not ended
 	alpha   float64
 	skipped int // steps without backward pass, in a row
 	log     *lossLog
@@ -85,6 +85,12 @@ func (f *Fit[T]) warn(warning string) {
 // ends, or StopAfter is reached, it saves a checkpoint first; a cancelled
 // context is returned as its error.
 func (f *Fit[T]) Run(ctx context.Context) error {
+	if f.at.Batch == f.data.Train.Batches() { // resumed
+		f.begin()
+		if err := f.endEpoch(ctx); err != nil {
+			return f.stop(ctx, err)
+		}
+	}
 	begun := false
 	for batch, err := range f.data.Train.Stream(ctx, f.at, f.options.MaxEpochs) {
 		if err != nil {
@@ -99,8 +105,7 @@ func (f *Fit[T]) Run(ctx context.Context) error {
 		}
 		f.at = data.Position{Epoch: batch.Epoch, Batch: batch.Position.Batch + 1}
 		if f.at.Batch == f.data.Train.Batches() {
-			f.at = data.Position{Epoch: batch.Epoch + 1}
-			if err := f.endEpoch(ctx, batch.Epoch); err != nil {
+			if err := f.endEpoch(ctx); err != nil {
 				return f.stop(ctx, err)
 			}
 		}
@@ -131,18 +136,20 @@ func (f *Fit[T]) stop(ctx context.Context, err error) error {
 	return errors.Join(err, f.Save())
 }
 
-// endEpoch validates and saves.
-func (f *Fit[T]) endEpoch(ctx context.Context, epoch int) error {
+// endEpoch validates and saves. Until it is done the fit stands at the end of
+// the epoch, so that a fit that is cancelled there resumes with the validation.
+func (f *Fit[T]) endEpoch(ctx context.Context) error {
 	var figures []Term
 	if f.data.Validation != nil {
 		var err error
 		if figures, err = f.Validate(ctx); err != nil {
-			return fmt.Errorf("validation after epoch %d: %w", epoch, err)
+			return fmt.Errorf("validation after epoch %d: %w", f.at.Epoch, err)
 		}
 	}
 	if f.options.Progress != nil {
-		f.options.Progress.End(epoch, figures)
+		f.options.Progress.End(f.at.Epoch, figures)
 	}
+	f.at = data.Position{Epoch: f.at.Epoch + 1}
 	return f.Save()
 }
 

@@ -95,6 +95,7 @@ func (l *Learner[T]) StartAverage(o optim.EMAOptions) error {
 
 // Forward runs the stages on images in training mode.
 func (l *Learner[T]) Forward(images replay.Source) (Outputs[T], error) {
+	l.guardObjective()
 	return l.read(l.network.Forward(images))
 }
 
@@ -136,15 +137,20 @@ func (l *Learner[T]) values(t *replay.Tensor) ([]T, error) {
 	return values, device.Read(t, values)
 }
 
-// Loss evaluates the objective. An objective that is not the task's own keeps
-// the stages native (guard G7).
+// Loss evaluates the objective.
 func (l *Learner[T]) Loss(outputs Outputs[T], batch *data.Batch, alpha float64) (Loss[T], error) {
+	l.guardObjective()
+	return l.objective.Loss(outputs, batch, alpha)
+}
+
+// guardObjective keeps the stages native when the objective is not the task's
+// own (guard G7). It is asked before each pass, because either may be a replay.
+func (l *Learner[T]) guardObjective() {
 	if name, replaced := l.objective.Replaced(); replaced {
 		for _, s := range l.network.stages {
 			s.SetObjectiveReplaced(name)
 		}
 	}
-	return l.objective.Loss(outputs, batch, alpha)
 }
 
 // Finite tells whether a loss may be learnt from.
