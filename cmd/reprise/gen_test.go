@@ -119,6 +119,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"unknown task":     {[]string{"new", "-task", "obbb", dir + "/y"}, `-task: unknown task "obbb"; did you mean obb?`},
 		"unknown scale":    {[]string{"new", "-scale", "q", dir + "/y"}, `-scale: unknown scale "q"`},
 		"no classes":       {[]string{"new", "-classes", "0", dir + "/y"}, "-classes: 0 is not a number of classes"},
+		"no keypoints":     {[]string{"new", "-keypoints", "5", dir + "/y"}, "-keypoints: the task obb has none"},
 		"folder not empty": {[]string{"new", filepath.Dir(os.Args[0])}, "the folder is not empty"},
 		"bad module":       {[]string{"new", "-module", "a b", dir + "/y"}, "-module: "},
 	} {

@@ -32,6 +32,7 @@ and go.sum. There, "go generate && go run . -data FILE" generates and trains.`,
 	flags.StringVar(&request.Task, "task", "obb", "task of the network")
 	flags.StringVar(&request.Scale, "scale", "n", "scale of the network: n, s, m, l, x, or t for tests")
 	flags.IntVar(&request.Classes, "classes", 0, "number of classes (default: that of the published model)")
+	flags.IntVar(&request.Keypoints, "keypoints", 0, "number of keypoints of an object, for pose (default: that of the published model)")
 	flags.StringVar(&request.Module, "module", "", "module path (default: example.com/ and the name of DIR)")
 	return command
 }

@@ -5,6 +5,9 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"go/format"
+	"path/filepath"
+	"strings"
 	"text/template"
 
 	"golang.org/x/mod/modfile"
@@ -24,8 +27,13 @@ func render(ctx context.Context, r Request) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	data := struct {
 		Request
-		ScaleName string
-	}{r, scaleNames[r.Scale]}
+		Name        string
+		Definitions []definition
+	}{Request: r, Name: filepath.Base(r.Dir)}
+	for _, d := range definitions[r.Task] {
+		d.Call = strings.ReplaceAll(d.Call, "SCALE", "yolo26."+scaleNames[r.Scale])
+		data.Definitions = append(data.Definitions, d)
+	}
 	for name, from := range map[string]string{
 		"definition/definition.go": "definition.go.tmpl",
 		"main.go":                  "main.go.tmpl",
@@ -34,7 +42,11 @@ func render(ctx context.Context, r Request) (map[string][]byte, error) {
 		if err := templates.ExecuteTemplate(&out, from, data); err != nil {
 			return nil, err
 		}
-		files[name] = out.Bytes()
+		source, err := format.Source(out.Bytes())
+		if err != nil {
+			return nil, err
+		}
+		files[name] = source
 	}
 	var err error
 	files["go.mod"], files["go.sum"], err = Module(ctx, r.Module, r.Dir)

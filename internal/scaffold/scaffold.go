@@ -24,10 +24,14 @@ type Request struct {
 	Scale        string // letter
 	Classes      int
 	ClassesGiven bool // else the number of classes of the published model
+	Keypoints    int  // of an object; 0 means that of the published model
 }
 
-// maxClasses is far above every data set; more is a mistake in typing.
-const maxClasses = 100_000
+// Far above every data set; more is a mistake in typing.
+const (
+	maxClasses   = 100_000
+	maxKeypoints = 10_000
+)
 
 // complete checks the request and fills in what was left out.
 func (r Request) complete() (Request, error) {
@@ -43,6 +47,14 @@ func (r Request) complete() (Request, error) {
 	}
 	if r.Classes < 1 || r.Classes > maxClasses {
 		return r, fmt.Errorf("-classes: %d is not a number of classes; use 1 to %d", r.Classes, maxClasses)
+	}
+	switch {
+	case r.Keypoints == 0:
+		r.Keypoints = network.Keypoints
+	case network.Keypoints == 0:
+		return r, fmt.Errorf("-keypoints: the task %s has none; leave it out", r.Task)
+	case r.Keypoints < 0 || r.Keypoints > maxKeypoints:
+		return r, fmt.Errorf("-keypoints: %d is not a number of keypoints; use 1 to %d", r.Keypoints, maxKeypoints)
 	}
 	if r.Dir, err = filepath.Abs(r.Dir); err != nil {
 		return r, err
