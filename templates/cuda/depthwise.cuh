@@ -124,13 +124,13 @@ __device__ __forceinline__ void depthwise_gradient_strided(const reprise_convolu
 }
 
 // Weight gradient, pass 1: a block sums one row of taps over a span of pixels,
-// each thread every (256/Lanes)-th pixel; lanes then merge by halving. Partial
+// each thread every (256/Lanes)-th pixel; row lanes then merge in order. Partial
 // sums lie as [span][tap][C], which weight_gradient_reduce adds in pass 2.
 // Grid: (spans, channel sets, tap rows). Block: 256 threads.
 template <class Index, int C, int Kernel, int Stride, int V, int Lanes, class X, class DY>
 __device__ __forceinline__ void depthwise_weight_gradient_partial(const reprise_weight_gradient_arguments &p) {
   constexpr int padding = (Kernel - 1) / 2;
-  __shared__ one_sum shared[reduce_threads * V];
+  __shared__ one_sum shared[reduce_warps * Lanes * V];
   const int ky = blockIdx.z, channel = (blockIdx.y * Lanes + threadIdx.x % Lanes) * V;
   const Index pixels = Index(p.batch) * Index(p.output_height) * Index(p.output_width);
   const Index begin = Index(blockIdx.x) * Index(p.span), end = smaller(begin + Index(p.span), pixels);
@@ -159,11 +159,10 @@ __device__ __forceinline__ void depthwise_weight_gradient_partial(const reprise_
   float *to = pointer<float>(p.partial) + (int64_t(blockIdx.x) * Kernel * Kernel + ky * Kernel) * C;
 #pragma unroll
   for (int kx = 0; kx < Kernel; kx++) {
-    merge_rows<Lanes>(part[kx], shared);
-    if (threadIdx.x < Lanes && channel < C)
-#pragma unroll
-      for (int i = 0; i < V; i++)
-        to[kx * C + channel + i] = part[kx][i].a;
+    const one_sum total = merge_rows<Lanes>(part[kx], shared);
+    const int written = blockIdx.y * Lanes * V + threadIdx.x;
+    if (threadIdx.x < Lanes * V && written < C)
+      to[kx * C + written] = total.a;
   }
 }
 

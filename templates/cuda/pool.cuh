@@ -91,7 +91,7 @@ __device__ __forceinline__ void max_pool_gradient(const reprise_map_arguments &p
 // Mean of each whole map. Grid: (batch, channel sets). Block: 256 threads.
 template <class Index, int C, int V, int ChannelLanes, class X, class Y>
 __device__ __forceinline__ void average_pool(const reprise_map_arguments &p) {
-  __shared__ one_sum shared[reduce_threads * V];
+  __shared__ one_sum shared[reduce_warps * ChannelLanes * V];
   const int channel = (blockIdx.y * ChannelLanes + threadIdx.x % ChannelLanes) * V;
   const Index n = blockIdx.x, pixels = Index(p.input_height) * Index(p.input_width);
   one_sum part[V] = {};
@@ -103,11 +103,10 @@ __device__ __forceinline__ void average_pool(const reprise_map_arguments &p) {
       for (int v = 0; v < V; v++)
         part[v].a += x[v];
     }
-  merge_rows<ChannelLanes>(part, shared);
-  if (threadIdx.x < ChannelLanes && channel < C)
-#pragma unroll
-    for (int v = 0; v < V; v++)
-      pointer<Y>(p.y.data)[n * Index(p.y.image) + Index(channel + v) * Index(p.y.channel)] = storage<Y>::round(divide(part[v].a, float(pixels)));
+  const one_sum total = merge_rows<ChannelLanes>(part, shared);
+  const int written = blockIdx.y * ChannelLanes * V + threadIdx.x;
+  if (threadIdx.x < ChannelLanes * V && written < C)
+    pointer<Y>(p.y.data)[n * Index(p.y.image) + Index(written) * Index(p.y.channel)] = storage<Y>::round(divide(total.a, float(pixels)));
 }
 
 template <class Index, int C, int V, bool Accumulate, class DY, class DX>

@@ -2,8 +2,8 @@
 //
 // Pass 1 gives each block a contiguous span of rows (pixels) and a set of
 // channels and leaves one partial result for each; pass 2 merges the partial
-// results of a channel. Threads lie as [row lane][channel lane]; lanes merge by
-// halving, always the lower with the upper half, so the order never changes.
+// results of a channel. Threads lie as [row lane][channel lane]. Row lanes of a
+// warp merge by shuffles, then the warps in order: the order never changes.
 #pragma once
 #include "types.cuh"
 
@@ -15,6 +15,7 @@ constexpr int finish_channels = 8;
 struct one_sum {
   float a;
   __device__ __forceinline__ void merge(const one_sum &o) { a += o.a; }
+  __device__ __forceinline__ one_sum from(int lanes) const { return {shuffle_xor(a, lanes)}; }
 };
 
 struct two_sums {
@@ -23,6 +24,7 @@ struct two_sums {
     a += o.a;
     b += o.b;
   }
+  __device__ __forceinline__ two_sums from(int lanes) const { return {shuffle_xor(a, lanes), shuffle_xor(b, lanes)}; }
 };
 
 // Count, mean and sum of squared deviations of a set. Merging two sets keeps
@@ -39,32 +41,43 @@ struct moments {
     squares += o.squares + delta * delta * count * share;
     count = total;
   }
+  __device__ __forceinline__ moments from(int lanes) const { return {shuffle_xor(count, lanes), shuffle_xor(mean, lanes), shuffle_xor(squares, lanes)}; }
 };
 
-// Merges part[V] over the row lanes of a block; row lane 0 holds the result.
-// shared has room for reduce_threads * V parts.
+constexpr int reduce_warps = reduce_threads / 32;
+
+// Merges part[V] over the row lanes of a block. Thread t < ChannelLanes * V gets
+// the result of the block's channel t. shared has room for reduce_warps *
+// ChannelLanes * V parts and may be used again at once.
 template <int ChannelLanes, int V, class Part>
-__device__ __forceinline__ void merge_rows(Part (&part)[V], Part *shared) {
-  const int lane = threadIdx.x / ChannelLanes;
+__device__ __forceinline__ Part merge_rows(Part (&part)[V], Part *shared) {
+  constexpr int channels = ChannelLanes * V;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll
-  for (int half = reduce_threads / ChannelLanes / 2; half > 0; half /= 2) {
-    if (lane >= half && lane < 2 * half)
+  for (int lanes = ChannelLanes; lanes < 32; lanes *= 2)
 #pragma unroll
-      for (int i = 0; i < V; i++)
-        shared[i * reduce_threads + threadIdx.x] = part[i];
-    __syncthreads();
-    if (lane < half)
+    for (int i = 0; i < V; i++) {
+      const Part other = part[i].from(lanes);
+      part[i].merge(other);
+    }
+  __syncthreads(); // the results before have been read
+  if (lane < ChannelLanes)
 #pragma unroll
-      for (int i = 0; i < V; i++)
-        part[i].merge(shared[i * reduce_threads + threadIdx.x + half * ChannelLanes]);
-    __syncthreads();
-  }
+    for (int i = 0; i < V; i++)
+      shared[warp * channels + lane * V + i] = part[i];
+  __syncthreads();
+  Part total = {};
+  if (int(threadIdx.x) < channels)
+#pragma unroll
+    for (int w = 0; w < reduce_warps; w++)
+      total.merge(shared[w * channels + threadIdx.x]);
+  return total;
 }
 
 // Pass 2 reads the partial results [row][C] of eight channels with 32 row lanes.
 template <int C, class Part>
 __device__ __forceinline__ bool finish(Part (&total)[1], uint64_t partial, int rows, int &channel) {
-  __shared__ Part shared[reduce_threads];
+  __shared__ Part shared[reduce_warps * finish_channels];
   channel = blockIdx.x * finish_channels + threadIdx.x % finish_channels;
   const int lane = threadIdx.x / finish_channels;
   total[0] = Part{};
@@ -80,14 +93,22 @@ __device__ __forceinline__ bool finish(Part (&total)[1], uint64_t partial, int r
       for (int i = 0; i < together; i++)
         total[0].merge(part[i]);
     }
-  merge_rows<finish_channels>(total, shared);
+  total[0] = merge_rows<finish_channels>(total, shared);
   return lane == 0 && channel < C;
+}
+
+// Leaves the result of each of a block's channels in its row of [block][C].
+template <int C, class Part>
+__device__ __forceinline__ void store_partial(uint64_t partial, const Part &total, int channels) {
+  const int channel = blockIdx.y * channels + threadIdx.x;
+  if (int(threadIdx.x) < channels && channel < C)
+    pointer<Part>(partial)[int64_t(blockIdx.x) * C + channel] = total;
 }
 
 // Sum of one map, pass 1.
 template <class Index, int Rank, int C, int V, int ChannelLanes, class DY>
 __device__ __forceinline__ void channel_sum_partial(const reprise_channel_arguments &p) {
-  __shared__ one_sum shared[reduce_threads * V];
+  __shared__ one_sum shared[reduce_warps * ChannelLanes * V];
   const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
   const int channel = (blockIdx.y * ChannelLanes + threadIdx.x % ChannelLanes) * V;
   const Index begin = Index(blockIdx.x) * Index(p.span), end = smaller(begin + Index(p.span), rows);
@@ -100,11 +121,7 @@ __device__ __forceinline__ void channel_sum_partial(const reprise_channel_argume
       for (int i = 0; i < V; i++)
         part[i].a += dy[i];
     }
-  merge_rows<ChannelLanes>(part, shared);
-  if (threadIdx.x < ChannelLanes && channel < C)
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      pointer<one_sum>(p.partial)[int64_t(blockIdx.x) * C + channel + i] = part[i];
+  store_partial<C>(p.partial, merge_rows<ChannelLanes>(part, shared), ChannelLanes * V);
 }
 
 // Pass 2; the sum goes to dshift.

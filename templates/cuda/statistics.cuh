@@ -10,7 +10,7 @@ namespace reprise {
 // squares, and merges those, so that a division is paid once for four rows.
 template <class Index, int Rank, int C, int V, int ChannelLanes, class X>
 __device__ __forceinline__ void batch_statistics_partial(const reprise_channel_arguments &p) {
-  __shared__ moments shared[reduce_threads * V];
+  __shared__ moments shared[reduce_warps * ChannelLanes * V];
   constexpr int step = reduce_threads / ChannelLanes;
   const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
   const int channel = (blockIdx.y * ChannelLanes + threadIdx.x % ChannelLanes) * V;
@@ -42,11 +42,7 @@ __device__ __forceinline__ void batch_statistics_partial(const reprise_channel_a
         part[i].merge(four);
       }
     }
-  merge_rows<ChannelLanes>(part, shared);
-  if (threadIdx.x < ChannelLanes && channel < C)
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      pointer<moments>(p.partial)[int64_t(blockIdx.x) * C + channel + i] = part[i];
+  store_partial<C>(p.partial, merge_rows<ChannelLanes>(part, shared), ChannelLanes * V);
   // The counter moves here and is read in pass 2: no block of one launch reads
   // what another block of the same launch writes.
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
@@ -85,7 +81,7 @@ __device__ __forceinline__ void running_statistics(const reprise_channel_argumen
 // Pass 1 of sum g and sum g * xhat.
 template <int A, uint32_t Slope, class Index, int Rank, int C, int V, int ChannelLanes, class DY, class X>
 __device__ __forceinline__ void normalize_reduce_partial(const reprise_channel_arguments &p) {
-  __shared__ two_sums shared[reduce_threads * V];
+  __shared__ two_sums shared[reduce_warps * ChannelLanes * V];
   const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
   const int channel = (blockIdx.y * ChannelLanes + threadIdx.x % ChannelLanes) * V;
   const Index begin = Index(blockIdx.x) * Index(p.span), end = smaller(begin + Index(p.span), rows);
@@ -105,11 +101,7 @@ __device__ __forceinline__ void normalize_reduce_partial(const reprise_channel_a
       }
     }
   }
-  merge_rows<ChannelLanes>(part, shared);
-  if (threadIdx.x < ChannelLanes && channel < C)
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      pointer<two_sums>(p.partial)[int64_t(blockIdx.x) * C + channel + i] = part[i];
+  store_partial<C>(p.partial, merge_rows<ChannelLanes>(part, shared), ChannelLanes * V);
 }
 
 template <int C>
