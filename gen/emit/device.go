@@ -2,7 +2,6 @@ package emit
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -34,7 +33,7 @@ func deviceFiles(p Package, s Stage) ([]File, error) {
 		return nil, err
 	}
 	return []File{
-		{Name: named.Name + "_gen.cu", Data: kernels},
+		{Name: kernelName(s.Plan.Name), Data: kernels},
 		{Name: named.Name + "_gen.c", Data: constrained(source)},
 		{Name: named.Name + "_gen.h", Data: header},
 	}, nil
@@ -45,16 +44,4 @@ func deviceFiles(p Package, s Stage) ([]File, error) {
 func constrained(source []byte) []byte {
 	first, rest, _ := bytes.Cut(source, []byte("\n"))
 	return slices.Concat(first, []byte("\n\n// clang-format off\n"+constraint+"// clang-format on\n"), rest)
-}
-
-// cgoFile makes the wrappers part of a build with the tag, which needs the
-// headers and the library of the CUDA driver.
-func cgoFile(p Package) File {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "// %s\n\n%s\npackage %s\n\n// #cgo LDFLAGS: -lcuda\n", Header, constraint, p.Name)
-	for _, s := range p.Stages {
-		fmt.Fprintf(&b, "// #include \"%s_gen.h\"\n", Stem(s.Plan.Name))
-	}
-	b.WriteString("import \"C\"\n")
-	return File{Name: "reprise_cuda_gen.go", Data: b.Bytes()}
 }

@@ -49,7 +49,7 @@ type File struct {
 
 // Render prints a package. The manifest, which lists the other files, is last.
 func Render(p Package) ([]File, error) {
-	files := []File{packageFile(p), cgoFile(p)}
+	files := []File{packageFile(p), bindingFile(p)}
 	for _, s := range p.Stages {
 		of, err := stageFiles(p, s)
 		if err != nil {

@@ -46,6 +46,12 @@ type Counters struct {
 	Recordings     int64 // alive now
 	Bytes          int64 // allocated now
 	PeakBytes      int64
+
+	// Reserved is the memory that the driver holds for all of this, with code,
+	// recordings and the rest of its pages; 0 where nobody but the runtime
+	// hands out memory.
+	Reserved     int64
+	PeakReserved int64
 }
 
 // Stage is a plan loaded on a device.

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-ml/reprise/gen/image"
+)
+
+func newImageCommand() *cobra.Command {
+	var config image.Config
+	var compiler string
+	var precisions []string
+	var wide bool
+	command := &cobra.Command{
+		Use:   "image [flags] FOLDER...",
+		Short: "Compile the kernels of generated packages",
+		Long: `Compile the kernels of generated packages.
+
+Each folder is a generated package. The image of each of its stages is written
+beside the kernels' source, where builds with -tags cuda embed it. It carries the
+digest of that source: an image of other source is refused when it is loaded.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(command *cobra.Command, folders []string) error {
+			var err error
+			if config.Compiler, err = image.FindCompiler(command.Context(), compiler); err != nil {
+				return err
+			}
+			if config.Variants, err = image.Variants(precisions, wide); err != nil {
+				return err
+			}
+			return buildImages(command.Context(), command, folders, config)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&compiler, "compiler", "nvcc", "nvcc, or clang, which needs no CUDA toolkit and makes PTX")
+	flags.StringSliceVar(&precisions, "precisions", []string{"fp32", "fp16", "bf16"}, "precisions to compile for, of fp32, tf32, fp16 and bf16")
+	flags.BoolVar(&wide, "wide", false, "add kernels with 64-bit indices, for tensors of more than 2^31 elements")
+	flags.StringVar(&config.Cache, "cache", "", "folder that keeps compiled kernels (default: one in the user's cache folder)")
+	flags.IntVar(&config.Jobs, "jobs", 0, "compilers that run at a time (default: one for each processor)")
+	return command
+}
+
+func buildImages(ctx context.Context, command *cobra.Command, folders []string, config image.Config) error {
+	for _, folder := range folders {
+		results, err := image.Build(ctx, folder, config)
+		for _, r := range results {
+			command.PrintErrf("%s: %d KiB, %d of %d units compiled\n", r.Path, (r.Bytes+1023)/1024, r.Compiled, r.Units)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+//go:build cuda
+
+package cuda
+
+// #include "reprise_driver.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"github.com/reprise-ml/reprise/runtime/device"
+)
+
+// kernels are the functions of a stage in one precision and index width, in the
+// order of its wrapper's table.
+type kernels struct {
+	device    *Device
+	modules   []cu.Module
+	functions []cu.Function
+	reserved  int64
+}
+
+// variant is the precision in the names of kernels.
+func (s *stage) variant() string {
+	if s.precision == device.FP32 && s.device.options.TF32 {
+		return "tf32"
+	}
+	return string(s.precision)
+}
+
+// loadKernels loads the modules of the image and finds every kernel, so that
+// nothing is loaded by the first launch (field case CT-06).
+func (s *stage) loadKernels(wide bool) (*kernels, error) {
+	k := &kernels{device: s.device}
+	var err error
+	k.reserved, err = s.device.reserving(func() error { return s.findKernels(k, wide) })
+	if err != nil {
+		return nil, errors.Join(err, k.unload())
+	}
+	s.device.count(func(c *device.Counters) { c.Reserved += k.reserved })
+	return k, nil
+}
+
+func (s *stage) findKernels(k *kernels, wide bool) error {
+	home := map[string]cu.Module{}
+	for _, m := range s.image.Modules {
+		if m.Precision != s.variant() || m.Wide != wide {
+			continue
+		}
+		module, err := cu.LoadData(string(m.Data))
+		if err != nil {
+			return s.refused(err)
+		}
+		k.modules = append(k.modules, module)
+		for _, name := range m.Kernels {
+			home[name] = module
+		}
+	}
+	suffix, indices := "_"+s.variant(), 32
+	if wide {
+		suffix, indices = suffix+"_wide", 64
+	}
+	w := s.generated.wrapper()
+	for _, base := range unsafe.Slice(w.kernel_name, int(w.kernels)) {
+		name := C.GoString(base) + suffix
+		module, known := home[name]
+		if !known {
+			return fmt.Errorf("stage %s: kernel image %s has no %s kernels with %d-bit indices; build it with that variant (see reprise image -help)", s.plan.Name, s.generated.Image, s.variant(), indices)
+		}
+		function, err := module.Function(name)
+		if err != nil {
+			return s.named(wrap("kernel "+name, err))
+		}
+		k.functions = append(k.functions, function)
+	}
+	return nil
+}
+
+// refused explains why the driver did not take a module (field case CG-17).
+func (s *stage) refused(err error) error {
+	what := fmt.Sprintf("stage %s: %s, made by %s for %v, cannot be loaded on %s", s.plan.Name, s.generated.Image, s.image.Compiler, s.image.Targets, s.device.info.Name)
+	switch code, _ := statusOf(err); code {
+	case C.CUDA_ERROR_UNSUPPORTED_PTX_VERSION, C.CUDA_ERROR_INVALID_PTX, C.CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+		return wrap(what+"; install a newer driver, or build the image with an older toolkit", err)
+	case C.CUDA_ERROR_NO_BINARY_FOR_GPU:
+		return wrap(what+"; compute capability 8.0 is the least that kernels are written for", err)
+	}
+	return wrap(what, err)
+}
+
+// unload gives back the modules.
+func (k *kernels) unload() error {
+	if k == nil {
+		return nil
+	}
+	k.device.count(func(c *device.Counters) { c.Reserved -= k.reserved })
+	k.reserved = 0
+	var errs []error
+	for _, m := range k.modules {
+		errs = append(errs, wrap("kernels could not be released", m.Unload()))
+	}
+	k.modules = nil
+	return errors.Join(errs...)
+}
+
+// bind writes the functions into a context.
+func (k *kernels) bind(c *C.struct_reprise_context) {
+	to := unsafe.Slice((*cu.Function)(unsafe.Pointer(c.kernel)), len(k.functions))
+	copy(to, k.functions)
+}
