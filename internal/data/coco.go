@@ -53,7 +53,8 @@ type cocoEntry struct {
 	record   cocoImage
 	declared bool
 	target   Target
-	ringless bool // an instance has no ring, so none of the image is kept
+	first    int64 // offset of the first annotation
+	ringless bool  // an instance has no ring, so none of the image is kept
 	faults   []located
 }
 
@@ -88,7 +89,7 @@ func (r *cocoReader) read() error {
 	for id, entry := range r.images {
 		if !entry.declared {
 			r.general = append(r.general, entry.faults...)
-			r.general = append(r.general, located{0, fmt.Sprintf("annotations of image %d, which the list images has not", id),
+			r.general = append(r.general, located{entry.first, fmt.Sprintf("annotations of image %d, which the list images has not", id),
 				"add the image or remove its annotations"})
 			continue
 		}

@@ -33,6 +33,9 @@ func (r *cocoReader) addAnnotation(a cocoAnnotation, offset int64) {
 		return
 	}
 	entry := r.entry(a.ImageID)
+	if entry.first == 0 {
+		entry.first = offset
+	}
 	fail := func(remedy, problem string, arguments ...any) {
 		entry.faults = append(entry.faults, located{offset, fmt.Sprintf("annotation %d: ", a.ID) + fmt.Sprintf(problem, arguments...), remedy})
 	}
