@@ -44,6 +44,20 @@ type Options struct {
 	Log      io.Writer // warnings and one line per epoch; nil for none
 }
 
+// Record turns recording options on.
+func (o *Options) Record(options ...CaptureOption) {
+	for _, option := range options {
+		switch option {
+		case CaptureNetwork:
+			o.CaptureNetwork = true
+		case CaptureSegmentHeads:
+			o.CaptureSegmentHeads = true
+		case CaptureFull:
+			o.CaptureFull = true
+		}
+	}
+}
+
 // Progress is shown while a fit runs.
 type Progress interface {
 	// Begin tells that an epoch begins, at a batch other than 0 after a resume.

@@ -3,12 +3,15 @@ package verify
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/gen/pass"
 	"github.com/reprise-ml/reprise/gen/stage"
 	"github.com/reprise-ml/reprise/internal/golden"
+	"github.com/reprise-ml/reprise/internal/trainer"
 	"github.com/reprise-ml/reprise/runtime/device"
 	"github.com/reprise-ml/reprise/runtime/replay"
 )
@@ -47,43 +50,43 @@ func CaseTolerances(precision device.Precision) map[string]float64 {
 	}
 }
 
-// Case compares one training pass and one evaluation pass of stages, given by
-// their definitions, with a reference. The stage must declare its image
-// differentiable.
+// Case compares one training pass and one evaluation pass of a network, given by
+// the definitions of its stages in the order in which they run, with a
+// reference. The image must be declared differentiable.
 func Case[T device.Float](dev device.Device, c *golden.Case, definitions []*stage.Definition) (*golden.Comparison, error) {
 	precision := precisionOf[T]()
 	comparison := golden.NewComparison(golden.RelativeL2, CaseTolerances(precision))
-	fit, stages, err := open(dev, precision, definitions)
+	fit, err := open(dev, precision, definitions)
 	if err != nil {
 		return nil, err
 	}
 	defer fit.Close()
-	run := caseRun[T]{reference: c, comparison: comparison, rule: golden.NewRule(c.Network.Seed)}
-	for _, s := range stages {
-		if err := run.stage(s); err != nil {
-			return nil, err
-		}
+	run := caseRun[T]{reference: c, comparison: comparison, rule: golden.NewRule(c.Network.Seed), stages: fit.Stages()}
+	if run.network, err = trainer.NewNetwork(run.stages); err != nil {
+		return nil, err
+	}
+	if err := run.passes(); err != nil {
+		return nil, err
 	}
 	return comparison, fit.Close()
 }
 
 // open loads definitions on a device in a fit that records nothing.
-func open(dev device.Device, precision device.Precision, definitions []*stage.Definition) (*replay.Fit, []*replay.Stage, error) {
+func open(dev device.Device, precision device.Precision, definitions []*stage.Definition) (*replay.Fit, error) {
+	plans, err := plansOf(definitions)
+	if err != nil {
+		return nil, err
+	}
 	fit, err := replay.NewFit(dev, replay.Settings{Precision: precision})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	plans, err := plansOf(definitions)
 	for _, plan := range plans {
-		if err != nil {
-			break
+		if _, err := fit.AddStage(plan, replay.StageOptions{}); err != nil {
+			return nil, errors.Join(err, fit.Close())
 		}
-		_, err = fit.AddStage(plan, replay.StageOptions{})
 	}
-	if err != nil {
-		return nil, nil, errors.Join(err, fit.Close())
-	}
-	return fit, fit.Stages(), nil
+	return fit, nil
 }
 
 // plansOf takes definitions through the passes.
@@ -115,72 +118,85 @@ type caseRun[T device.Float] struct {
 	reference  *golden.Case
 	comparison *golden.Comparison
 	rule       golden.Rule
+	stages     []*replay.Stage
+	network    *trainer.Network
 }
 
-func (r *caseRun[T]) stage(s *replay.Stage) error {
-	plan := s.Plan()
-	if err := fillState[T](s, golden.CaseWeights(r.reference.Network.Seed)); err != nil {
-		return err
-	}
+func (r *caseRun[T]) passes() error {
+	n := r.reference.Network
 	elements := 0
-	for _, p := range plan.Parameters {
-		elements += device.Elements(p.Shape)
+	for _, s := range r.stages {
+		if err := fillState[T](s, golden.CaseWeights(n.Seed)); err != nil {
+			return err
+		}
+		for _, p := range s.Plan().Parameters {
+			elements += device.Elements(p.Shape)
+		}
 	}
 	r.comparison.Scalar(KindParameters, "number of elements", float64(r.reference.Parameters), float64(elements))
-	n := r.reference.Network
 	image := make([]T, n.Batch*3*n.Height*n.Width)
-	golden.FillImage(r.rule, "image", image)
-	input := []replay.Source{source(image, []int{n.Batch, 3, n.Height, n.Width})}
-	outputs, err := s.Forward(input)
+	golden.FillImage(r.rule, trainer.ImageInput, image)
+	input := source(image, []int{n.Batch, 3, n.Height, n.Width})
+	outputs, err := r.network.Forward(input)
 	if err != nil {
 		return err
 	}
-	cotangents := make([]replay.Source, len(outputs))
-	for i, out := range outputs {
-		if err := r.tensor(KindOutput, plan.Outputs[i].Name, r.reference.Outputs[plan.Outputs[i].Name], out); err != nil {
-			return err
-		}
-		values := make([]T, device.Elements(out.Shape()))
-		golden.FillCotangent(r.rule, plan.Outputs[i].Name, values)
-		cotangents[i] = source(values, out.Shape())
-	}
-	if err := s.Backward(cotangents); err != nil {
+	if err := r.outputs(KindOutput, r.reference.Outputs, outputs); err != nil {
 		return err
 	}
-	return r.afterBackward(s, input)
+	cotangents := map[string]replay.Source{}
+	for name, out := range outputs {
+		values := make([]T, device.Elements(out.Shape()))
+		golden.FillCotangent(r.rule, name, values)
+		cotangents[name] = source(values, out.Shape())
+	}
+	if err := r.network.Backward(cotangents); err != nil {
+		return err
+	}
+	if err := r.afterBackward(); err != nil {
+		return err
+	}
+	if outputs, err = r.network.Evaluate(input); err != nil {
+		return err
+	}
+	return r.outputs(KindEvaluation, r.reference.EvalOutputs, outputs)
 }
 
-// afterBackward compares gradients, statistics and the evaluation pass.
-func (r *caseRun[T]) afterBackward(s *replay.Stage, input []replay.Source) error {
-	plan := s.Plan()
-	for i, p := range plan.Parameters {
-		t, _ := s.Gradient(i)
-		if err := r.gradient(p.Name, t); err != nil {
+// outputs compares all outputs of a pass; there must be no other.
+func (r *caseRun[T]) outputs(kind string, want map[string]*golden.Sample, got map[string]*replay.Tensor) error {
+	r.comparison.Scalar(kind, "number of outputs", float64(len(want)), float64(len(got)))
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if err := r.tensor(kind, name, want[name], got[name]); err != nil {
 			return err
 		}
 	}
-	if d, presence := s.InputGradient(0); presence == replay.Present {
-		if err := r.tensor(KindImage, "image", r.reference.ImageGradient, d); err != nil {
-			return err
-		}
-	} else {
-		return fmt.Errorf("stage %s: the image has no gradient; define it with stage.Differentiable", plan.Name)
+	return nil
+}
+
+// afterBackward compares gradients and statistics.
+func (r *caseRun[T]) afterBackward() error {
+	d, presence := r.stages[0].InputGradient(0)
+	if presence == replay.Absent {
+		return fmt.Errorf("stage %s: the image has no gradient; define it with stage.Differentiable", r.stages[0].Plan().Name)
 	}
-	for i, b := range plan.Buffers {
-		if t := s.Buffer(i); t.Type() != device.TypeInt64 {
-			if err := r.tensor(KindStatistics, b.Name, r.reference.Statistics[b.Name], t); err != nil {
+	if err := r.tensor(KindImage, trainer.ImageInput, r.reference.ImageGradient, d); err != nil {
+		return err
+	}
+	for _, s := range r.stages {
+		for i, p := range s.Plan().Parameters {
+			t, _ := s.Gradient(i)
+			if err := r.gradient(p.Name, t); err != nil {
 				return err
 			}
 		}
-	}
-	outputs, err := s.Evaluate(input)
-	if err != nil {
-		return err
-	}
-	for i, out := range outputs {
-		name := plan.Outputs[i].Name
-		if err := r.tensor(KindEvaluation, name, r.reference.EvalOutputs[name], out); err != nil {
-			return err
+		for i, b := range s.Plan().Buffers {
+			t := s.Buffer(i)
+			if t.Type() == device.TypeInt64 {
+				continue
+			}
+			if err := r.tensor(KindStatistics, b.Name, r.reference.Statistics[b.Name], t); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/reprise-ml/reprise/internal/config"
 	"github.com/reprise-ml/reprise/internal/golden"
 	"github.com/reprise-ml/reprise/internal/inspect"
+	"github.com/reprise-ml/reprise/internal/trainer"
 	"github.com/reprise-ml/reprise/runtime/device"
 )
 
@@ -19,7 +20,7 @@ import (
 type Request struct {
 	File      string // reference values: a case or a trajectory
 	Precision device.Precision
-	Capture   bool // trajectories: record and replay the network
+	Capture   bool // trajectories: record and replay all stages
 }
 
 // Result is what a verification found.
@@ -29,7 +30,7 @@ type Result struct {
 	Task      string           `json:"task"`
 	Precision device.Precision `json:"precision"`
 	Worst     []Worst          `json:"worst"`
-	Replayed  int              `json:"replayed"`
+	Replayed  int              `json:"replayed"`          // steps in which every stage was replayed
 	Failure   string           `json:"failure,omitempty"` // the first deviation beyond its tolerance
 }
 
@@ -143,11 +144,19 @@ func runTrajectory[T device.Float](dev device.Device, r Request, result *Result)
 	if err != nil {
 		return nil, err
 	}
-	comparison, report, err := Trajectory(dev, t, task, r.Capture)
-	for _, s := range report.Stages {
-		result.Replayed += s.Replayed
+	var capture []trainer.CaptureOption
+	if r.Capture {
+		capture = append(capture, trainer.CaptureFull)
 	}
-	return comparison, err
+	training, err := Trajectory(dev, t, task, capture...)
+	if err != nil {
+		return nil, err
+	}
+	result.Replayed = math.MaxInt
+	for _, s := range training.Report.Stages {
+		result.Replayed = min(result.Replayed, s.Replayed)
+	}
+	return training.Comparison, nil
 }
 
 // definitionsOf gives the stages of a task's network. keypoints 0 are those of

@@ -65,39 +65,50 @@ func OptionsOf(s golden.Setting) (trainer.Options, optim.LearningRateOptions) {
 	}, rate
 }
 
+// Training is what a trajectory found.
+type Training struct {
+	Comparison *golden.Comparison
+	Report     replay.Report // what was replayed
+	// Digests are, for every step, over every bit of all losses, gradients,
+	// parameters, momentums, averages and statistics up to its end: equal fits
+	// have equal digests.
+	Digests []string
+}
+
 // Trajectory trains a task from the reference's weights on its images and
-// targets and compares every step. capture asks for recording. The report of
-// the fit comes with the comparison, so that a caller can see what was
-// replayed.
-func Trajectory[T device.Float](dev device.Device, reference *golden.Trajectory, task trainer.Task[T], capture bool) (*golden.Comparison, replay.Report, error) {
+// targets and compares every step. capture lists the options that ask for
+// recording.
+func Trajectory[T device.Float](dev device.Device, reference *golden.Trajectory, task trainer.Task[T], capture ...trainer.CaptureOption) (*Training, error) {
 	precision := precisionOf[T]()
 	comparison := golden.NewComparison(golden.Largest, TrajectoryTolerances(precision))
 	fit, err := replay.NewFit(dev, replay.Settings{Precision: precision, Batch: reference.Setting.Batches[0]})
 	if err != nil {
-		return nil, replay.Report{}, err
+		return nil, err
 	}
 	defer fit.Close()
 	options, rate := OptionsOf(reference.Setting)
-	options.CaptureNetwork = capture
+	options.Record(capture...)
 	learner, err := trainer.NewLearner(fit, task, options, rate)
 	if err != nil {
-		return nil, replay.Report{}, err
+		return nil, err
 	}
-	run := trajectoryRun[T]{reference: reference, comparison: comparison, learner: learner, branchWeight: options.BranchWeight}
+	run := trajectoryRun[T]{reference: reference, comparison: comparison, learner: learner, branchWeight: options.BranchWeight, digest: newDigest()}
 	if err := run.start(options.Average); err != nil {
-		return nil, replay.Report{}, err
+		return nil, err
 	}
+	training := &Training{Comparison: comparison}
 	steps := reference.Steps
 	if precision != device.Float64 {
 		steps = steps[:min(SingleSteps, len(steps))]
 	}
 	for i := range steps {
 		if err := run.step(&steps[i]); err != nil {
-			return nil, replay.Report{}, fmt.Errorf("step %d: %w", i, err)
+			return nil, fmt.Errorf("step %d: %w", i, err)
 		}
+		training.Digests = append(training.Digests, run.digest.sum())
 	}
-	report := fit.Report()
-	return comparison, report, fit.Close()
+	training.Report = fit.Report()
+	return training, fit.Close()
 }
 
 type trajectoryRun[T device.Float] struct {
@@ -105,6 +116,7 @@ type trajectoryRun[T device.Float] struct {
 	comparison   *golden.Comparison
 	learner      *trainer.Learner[T]
 	branchWeight optim.BranchWeight
+	digest       digest
 }
 
 // start writes the reference's weights; the average begins with them.
@@ -219,6 +231,7 @@ func (r *trajectoryRun[T]) loss(want *golden.Step, got trainer.Loss[T], at func(
 	}
 	r.comparison.Scalar(KindTerm, at("number of terms of no branch"), float64(len(extra)), float64(len(got.Extra)))
 	r.comparison.Scalar(KindTerm, at("total"), want.Total, got.Total)
+	addTensor(r.digest, KindTerm, "total", []float64{got.Total})
 }
 
 // equal compares two lists that must be the same; a difference counts as one
@@ -241,6 +254,7 @@ func (r *trajectoryRun[T]) gradients(want *golden.Step, at func(string) string) 
 	var absent, zero []string
 	summary := golden.NewSummary(r.reference.Setting.Seed)
 	for _, p := range parameters {
+		addTensor(r.digest, KindGradient, p.Name, p.Gradient)
 		if sample, sampled := want.Gradient[p.Name]; sampled {
 			golden.Tensor(r.comparison, KindGradient, at(p.Name), sample, p.Shape, p.Gradient)
 		}
@@ -309,6 +323,7 @@ func (r *trajectoryRun[T]) family(kind string, at func(string) string, got []opt
 	summary := golden.NewSummary(r.reference.Setting.Seed)
 	found := map[string]optim.Tensor[T]{}
 	for _, t := range got {
+		addTensor(r.digest, kind, t.Name, t.Value)
 		golden.AddTensor(summary, t.Name, t.Value)
 		found[t.Name] = t
 	}
