@@ -27,8 +27,13 @@ type Manifest struct {
 // Tools are the versions that decide what is printed. Versions of Go and of
 // compilers that are installed do not.
 type Tools struct {
-	Plan int `json:"planFormat"`
+	Plan   int    `json:"planFormat"`
+	Device string `json:"device"` // what compiles the device text
 }
+
+// deviceTools is what the kernels are written for; which toolkit compiles them
+// is named by the image that it makes.
+const deviceTools = "CUDA C++17, compute capability 8.0 and up"
 
 // StageSummary is one stage in numbers.
 type StageSummary struct {
@@ -64,7 +69,7 @@ func ReadManifest(data []byte) (*Manifest, error) {
 func manifestFile(p Package, files []File) (File, error) {
 	m := Manifest{
 		Generated:   Header,
-		Tools:       Tools{Plan: ir.FormatVersion},
+		Tools:       Tools{Plan: ir.FormatVersion, Device: deviceTools},
 		Package:     p.Name,
 		Definitions: p.Definitions(),
 	}

@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 
@@ -106,8 +107,8 @@ func calledFunction(info *types.Info, call *ast.CallExpr) *types.Func {
 
 // stageName is the name in a Define call, or the variable when it is computed.
 func stageName(info *types.Info, call *ast.CallExpr, d definition) string {
-	if value := info.Types[call.Args[0]].Value; value != nil {
-		return constantText(value)
+	if value := info.Types[call.Args[0]].Value; value != nil && value.Kind() == constant.String {
+		return constant.StringVal(value)
 	}
 	return d.variable.Name()
 }

@@ -2,7 +2,6 @@ package load
 
 import (
 	"go/ast"
-	"go/constant"
 	"go/types"
 )
 
@@ -17,13 +16,6 @@ type walk struct {
 	lasting map[types.Object]bool
 	reached map[ast.Node]bool
 	found   []hidden
-}
-
-func constantText(v constant.Value) string {
-	if v.Kind() == constant.String {
-		return constant.StringVal(v)
-	}
-	return v.String()
 }
 
 // search reports what the function given to Define and the functions of the
@@ -94,6 +86,7 @@ type origin struct {
 	follows  bool          // a pointer, map or slice is followed on the way
 }
 
+// origin walks an expression to its start; the start of append(a, ...) is a.
 func (w *walk) origin(e ast.Expr) origin {
 	follows := false
 	for {
