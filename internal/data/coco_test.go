@@ -187,7 +187,7 @@ func TestLayoutIsResolved(t *testing.T) {
 	require.ErrorContains(t, err, "both data.yaml and COCO annotations are here; ")
 	empty := t.TempDir()
 	_, err = ReadConfig(empty)
-	require.ErrorContains(t, err, "neither data.yaml nor COCO annotations are here; write data.yaml, or put images into")
+	require.ErrorContains(t, err, "neither data.yaml nor COCO annotations are here; give the path of a yaml file, or put images into")
 	_, err = ReadConfig(filepath.Join(empty, "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 

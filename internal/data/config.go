@@ -33,6 +33,8 @@ type Config struct {
 	splits map[string]splitEntry
 	// coco holds the splits of a COCO data set; nil for YOLO.
 	coco map[string]cocoSplit
+	// dota holds the splits of a DOTA data set; nil for others.
+	dota map[string]dotaSplit
 	// categories are the COCO category ids by dense class index.
 	categories []int64
 }

@@ -107,6 +107,9 @@ func openSplit(ctx context.Context, config *Config, split string, options Option
 	if config.coco != nil {
 		return openCOCO(ctx, config, split, options)
 	}
+	if config.dota != nil {
+		return openDOTA(ctx, config, split, options)
+	}
 	images, err := config.Images(split)
 	if err != nil {
 		return nil, err

@@ -11,11 +11,12 @@ const shownFaults = 10
 // Fault is one thing wrong with a data set on disk.
 type Fault struct {
 	// File is the path at fault, as it was opened.
-	File string
+	File string `json:"file"`
 	// Line is the 1-based line of File, 0 when the whole file is at fault.
-	Line int
+	Line int `json:"line,omitempty"`
 	// Problem says what is wrong, Remedy what to do about it.
-	Problem, Remedy string
+	Problem string `json:"problem"`
+	Remedy  string `json:"remedy"`
 }
 
 // String is "file:line: problem; remedy", without the line when it is 0.

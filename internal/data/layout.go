@@ -16,9 +16,9 @@ type cocoSplit struct {
 var splitNames = []string{"train", "val", "test"}
 
 // ReadConfig reads the description of a data set: a data.yaml file, or a
-// directory that holds one, with YOLO labels; the root of a COCO data set; or
-// one of its annotation files, which says instances or person_keypoints where
-// the root has both. A directory that follows both conventions or neither is an
+// directory that holds one, with YOLO labels; the root of a COCO data set; one of
+// its annotation files, which says instances or person_keypoints where the root
+// has both; or the root of a DOTA data set with labelTxt directories. A directory that follows both conventions or neither is an
 // error (data and evaluation specification, section 2.1).
 func ReadConfig(path string) (*Config, error) {
 	info, err := os.Stat(path)
@@ -47,9 +47,12 @@ func ReadConfig(path string) (*Config, error) {
 	case len(splits) > 0:
 		return readCOCOConfig(path, splits)
 	}
+	if dota := findDOTASplits(path); len(dota) > 0 {
+		return &Config{File: path, Root: path, Names: DOTAClasses, dota: dota}, nil
+	}
 	first := cocoCandidates(path, "train")[0]
 	return nil, faultsOrNil([]Fault{{File: path, Problem: "neither data.yaml nor COCO annotations are here",
-		Remedy: fmt.Sprintf("write data.yaml, or put images into %s and annotations into %s", first.images, first.annotations)}})
+		Remedy: fmt.Sprintf("give the path of a yaml file, or put images into %s and annotations into %s", first.images, first.annotations)}})
 }
 
 // cocoCandidates are the places where a split of a COCO root may be, the usual
@@ -142,6 +145,10 @@ func (c *Config) conventional(split string) (directory string, ok bool) {
 func (c *Config) Has(split string) bool {
 	if c.coco != nil {
 		_, found := c.coco[split]
+		return found
+	}
+	if c.dota != nil {
+		_, found := c.dota[split]
 		return found
 	}
 	if _, found := c.splits[split]; found {

@@ -87,3 +87,42 @@ func TestParseLabelTxt(t *testing.T) {
 		require.Contains(t, faults[0].String(), want)
 	}
 }
+
+func TestDOTAFolder(t *testing.T) {
+	for _, layout := range [][2]string{{"train/images", "train/labelTxt"}, {"images/train", "labelTxt/train"}} {
+		root := t.TempDir()
+		writeImage(t, root, layout[0]+"/P1.png", 40, 30, 1)
+		writeImage(t, root, layout[0]+"/P2.png", 40, 30, 2)
+		writeFile(t, root, layout[1]+"/P1.txt", "gsd:1\n1 1 5 1 5 3 1 3 ship 1\n")
+		config, err := ReadConfig(root)
+		require.NoError(t, err)
+		require.True(t, config.Has("train"))
+		require.False(t, config.Has("val"))
+		require.Equal(t, "obb", config.SuggestTask())
+		dataset, err := Open(t.Context(), config, "train", Options{Format: OrientedRows})
+		require.NoError(t, err)
+		require.Equal(t, []int{2, 1, 1}, []int{len(dataset.Items), dataset.Instances(), dataset.Backgrounds})
+		_, err = Open(t.Context(), config, "train", Options{Format: BoxRows})
+		require.ErrorContains(t, err, "labelTxt holds oriented boxes and the declared format is box; use the task obb")
+		_, err = Open(t.Context(), config, "val", Options{Format: OrientedRows})
+		require.ErrorContains(t, err, "no split val; ")
+		writeFile(t, root, layout[1]+"/P2.txt", "1 1 5 1 5 3 1 3 boat 1\n")
+		_, err = Open(t.Context(), config, "train", Options{Format: OrientedRows})
+		require.ErrorContains(t, err, `P2.txt:1: category "boat" is not one of the classes; `)
+	}
+}
+
+func TestSuggestTask(t *testing.T) {
+	for want, rows := range map[string]string{
+		"detect":  "0 .5 .5 .1 .1\n",
+		"obb":     "0 .1 .1 .5 .1 .5 .3 .1 .3\n",
+		"segment": "0 .1 .1 .5 .1 .5 .3 .1 .3\n0 .1 .1 .5 .1 .5 .3\n",
+	} {
+		directory := t.TempDir()
+		writeImage(t, directory, "images/train/a.png", 10, 10, 1)
+		writeFile(t, directory, "labels/train/a.txt", rows)
+		config, err := ReadConfig(writeFile(t, directory, "data.yaml", "train: images/train\nnames: [a]\n"))
+		require.NoError(t, err)
+		require.Equal(t, want, config.SuggestTask())
+	}
+}
