@@ -85,26 +85,14 @@ func (b *builder) emit() error {
 	switch k := b.op.Do.(type) {
 	case *ir.Conv2d:
 		return b.conv2d(k)
-	case *ir.Conv2dInputGradient:
-		return b.conv2dInputGradient(k)
-	case *ir.Conv2dWeightGradient:
-		return b.conv2dWeightGradient(k)
 	case *ir.BatchStatistics:
 		return b.batchStatistics(k)
 	case *ir.RunningStatistics:
 		return b.runningStatistics(k)
 	case *ir.Normalize:
 		return b.normalize(k)
-	case *ir.NormalizeReduce:
-		return b.normalizeReduce(k)
-	case *ir.NormalizeGradient:
-		return b.normalizeGradient(k)
-	case *ir.ChannelSum:
-		return b.channelSum(k)
 	case *ir.Activate:
 		return b.elementwise(b.activation("activate_operation", k.Activation, k.Slope), false, k.Y, k.X)
-	case *ir.ActivateGradient:
-		return b.elementwise(b.activation("activate_gradient_operation", k.Activation, k.Slope), k.Accumulate, k.DX, k.DY, k.X)
 	case *ir.Add:
 		return b.elementwise("add_operation", false, k.Y, k.A, k.B)
 	case *ir.Multiply:
@@ -117,24 +105,43 @@ func (b *builder) emit() error {
 		return b.elementwise("fill_operation<"+Bits(k.Value)+">", false, k.Y)
 	case *ir.MaxPool:
 		return b.maxPool(k)
-	case *ir.MaxPoolGradient:
-		return b.maxPoolGradient(k)
 	case *ir.AveragePool:
 		return b.averagePool(k)
-	case *ir.AveragePoolGradient:
-		return b.averagePoolGradient(k)
 	case *ir.Upsample:
 		return b.upsample(k)
-	case *ir.UpsampleGradient:
-		return b.upsampleGradient(k)
 	case *ir.MatMul:
 		return b.matmul(k)
 	case *ir.Softmax:
 		return b.softmax(k)
-	case *ir.SoftmaxGradient:
-		return b.softmaxGradient(k)
 	case *ir.Dropout:
 		return b.dropout(k)
+	}
+	return b.emitGradient()
+}
+
+// emitGradient is emit for the kinds that only backward passes use.
+func (b *builder) emitGradient() error {
+	switch k := b.op.Do.(type) {
+	case *ir.Conv2dInputGradient:
+		return b.conv2dInputGradient(k)
+	case *ir.Conv2dWeightGradient:
+		return b.conv2dWeightGradient(k)
+	case *ir.NormalizeReduce:
+		return b.normalizeReduce(k)
+	case *ir.NormalizeGradient:
+		return b.normalizeGradient(k)
+	case *ir.ChannelSum:
+		return b.channelSum(k)
+	case *ir.ActivateGradient:
+		return b.elementwise(b.activation("activate_gradient_operation", k.Activation, k.Slope), k.Accumulate, k.DX, k.DY, k.X)
+	case *ir.MaxPoolGradient:
+		return b.maxPoolGradient(k)
+	case *ir.AveragePoolGradient:
+		return b.averagePoolGradient(k)
+	case *ir.UpsampleGradient:
+		return b.upsampleGradient(k)
+	case *ir.SoftmaxGradient:
+		return b.softmaxGradient(k)
 	}
 	return fmt.Errorf("no kernel for this kind; it belongs to definitions, run the passes first")
 }
