@@ -178,6 +178,22 @@ func TestDefinitionsOfADependency(t *testing.T) {
 	require.Equal(t, filepath.Join(module, "first"), changes[0].Dir)
 }
 
+// A trainer that imports what is not generated yet does not stand in the way.
+func TestACommandThatWaitsForItsPackage(t *testing.T) {
+	module := newModule(t)
+	copyTree(t, "testdata/first", filepath.Join(module, "first"))
+	source := "package main\n\nimport _ \"example.com/consumer/generated/first\"\n\nfunc main() {}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(module, "main.go"), []byte(source), 0o644))
+	changes, err := gen.Plan(context.Background(), gen.Config{Dir: module, Patterns: []string{"./..."}})
+	require.NoError(t, err)
+	require.NoError(t, changes[0].Write())
+	output, err := goCommand(t, module, "vet", "./...")
+	require.NoError(t, err, output)
+	require.NoError(t, os.RemoveAll(filepath.Join(module, "generated")))
+	_, err = gen.Plan(context.Background(), gen.Config{Dir: module, Patterns: []string{"."}})
+	require.ErrorContains(t, err, "example.com/consumer/generated/first")
+}
+
 func TestOutsideOfAModule(t *testing.T) {
 	_, err := gen.Plan(context.Background(), gen.Config{Dir: t.TempDir(), Patterns: []string{"./missing"}})
 	require.ErrorContains(t, err, "./missing: no such package in the module of folder")

@@ -37,8 +37,9 @@ const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFil
 	packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule
 
 // Load runs the definitions of the packages that the patterns name, seen from
-// the folder dir. Packages without definitions are passed over; it is an error
-// when no package has any. Packages come in the order of their paths and
+// the folder dir. Packages without definitions are passed over, and so is a
+// command that does not compile, which may be waiting for what is about to be
+// generated; it is an error when no package has any definition. Packages come in the order of their paths and
 // stages in the order of their names. Errors carry file:line, the file relative
 // to dir.
 func Load(ctx context.Context, dir string, patterns ...string) ([]Package, error) {
@@ -52,7 +53,12 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]Package, error
 	}
 	slices.SortFunc(found, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })
 	var out []Package
+	var waiting []error
 	for _, p := range found {
+		if p.Name == "main" && len(p.Errors) > 0 && len(find(p)) == 0 {
+			waiting = append(waiting, packageErrors(dir, p))
+			continue
+		}
 		stages, err := loadOne(ctx, dir, p)
 		if err != nil {
 			return nil, err
@@ -60,6 +66,9 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]Package, error
 		if len(stages) > 0 {
 			out = append(out, Package{Path: p.PkgPath, Name: p.Name, Dir: p.Dir, Stages: stages})
 		}
+	}
+	if len(out) == 0 && len(waiting) > 0 {
+		return nil, errors.Join(waiting...)
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("%s: no package-level variable of type *stage.Definition; define a stage with stage.Define, or name another package", strings.Join(patterns, " "))
