@@ -1,0 +1,44 @@
+package networks
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A generated package and the definition it came from must give one plan: this
+// is what makes tests in memory speak for generated code.
+func TestGeneratedPlansEqualPlansInMemory(t *testing.T) {
+	for want, shipped := range packages() {
+		definitions, err := definitionsOf(want)
+		require.NoError(t, err, want)
+		require.Len(t, shipped, len(definitions), "%v: a plan for every stage", want)
+		for _, d := range definitions {
+			require.Contains(t, shipped, d.Name(), want)
+			generated, err := shipped[d.Name()]()
+			require.NoError(t, err, want)
+			built, err := inMemory(d)()
+			require.NoError(t, err, want)
+			require.Equal(t, built.Digest, generated.Digest, "%v, stage %s: run go generate ./...", want, d.Name())
+		}
+	}
+}
+
+func TestOtherNetworksAreBuiltInMemory(t *testing.T) {
+	plans, generated, err := Find(Want{Task: "obb", Scale: "t", Classes: 6})
+	require.NoError(t, err)
+	require.False(t, generated)
+	require.Len(t, plans, 1)
+	plan, err := plans[0]()
+	require.NoError(t, err)
+	require.Equal(t, "network", plan.Name)
+
+	_, generated, err = Find(Want{Task: "obb", Scale: "n", Classes: 15})
+	require.NoError(t, err)
+	require.True(t, generated)
+
+	_, _, err = Find(Want{Task: "obb", Scale: "q", Classes: 15})
+	require.ErrorContains(t, err, `unknown scale "q"`)
+	_, _, err = Find(Want{Task: "oob", Scale: "n", Classes: 15})
+	require.ErrorContains(t, err, "did you mean obb")
+}
