@@ -111,7 +111,8 @@ func openSplit(ctx context.Context, config *Config, split string, options Option
 		return openDOTA(ctx, config, split, options)
 	}
 	images, err := config.Images(split)
-	if err != nil {
+	var listed *FaultsError
+	if err != nil && (len(images) == 0 || !errors.As(err, &listed)) {
 		return nil, err
 	}
 	checks, err := checkAll(ctx, len(images), func(i int) check {
@@ -119,6 +120,9 @@ func openSplit(ctx context.Context, config *Config, split string, options Option
 	})
 	if err != nil {
 		return nil, err
+	}
+	if listed != nil {
+		checks = append(checks, check{faults: listed.Faults})
 	}
 	return collect(config, split, checks, options.SkipFaulty)
 }

@@ -49,12 +49,15 @@ func openDOTA(ctx context.Context, config *Config, split string, options Options
 	if len(images) == 0 && len(faults) == 0 {
 		faults = append(faults, Fault{File: paths.images, Problem: "no images", Remedy: "put .jpg, .jpeg or .png files there"})
 	}
-	if err := faultsOrNil(faults); err != nil {
-		return nil, err
+	if len(images) == 0 {
+		return nil, faultsOrNil(faults)
 	}
 	checks, err := checkAll(ctx, len(images), func(i int) check { return checkDOTA(images[i], paths.labels, config.Names, options.cache) })
 	if err != nil {
 		return nil, err
+	}
+	if len(faults) > 0 {
+		checks = append(checks, check{faults: faults})
 	}
 	return collect(config, split, checks, options.SkipFaulty)
 }

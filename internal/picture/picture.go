@@ -1,4 +1,4 @@
-// Package picture draws boxes with their class and score on images, and tiles
+// Package picture draws boxes, masks and keypoints with class and score on images, and tiles
 // pictures on contact sheets, for a person to look at.
 package picture
 
@@ -23,6 +23,10 @@ type Annotation struct {
 	Class int
 	// Text is drawn beside the outline, see Label.
 	Text string
+	// Ring is the outline of a mask, filled; fewer than three points are none.
+	Ring []geometry.Point
+	// Points are keypoints; those of a person are joined by bones.
+	Points []Mark
 }
 
 // Label is the text of a class with a score in [0,1], such as "plane 0.93".
@@ -59,7 +63,9 @@ func Annotate(base image.Image, annotations []Annotation) (*image.RGBA, error) {
 	defer face.Close()
 	annotations = drawable(annotations)
 	for i := len(annotations) - 1; i >= 0; i-- {
+		drawRing(canvas, annotations[i], style)
 		drawOutline(canvas, annotations[i], style)
+		drawPose(canvas, annotations[i], style)
 	}
 	var others occupied
 	for _, annotation := range annotations {
