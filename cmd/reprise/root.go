@@ -37,7 +37,9 @@ func newRootCommand() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
+		newDataCommand(),
 		newGenCommand(),
+		newImageCommand(),
 		newInspectCommand(),
 		newNewCommand(),
 		newDemoCommand(),
