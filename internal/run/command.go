@@ -42,6 +42,7 @@ to the same bytes. Recording changes no byte of the result.`,
 			return c.run(command, settings, network)
 		},
 	}
+	command.SetFlagErrorFunc(SuggestFlag)
 	flags := command.Flags()
 	flags.StringVar(&c.data, "data", "", "`FILE` that describes the data set: data.yaml")
 	flags.StringVar(&c.config, "config", "", "YAML `FILE` of settings")
@@ -77,11 +78,14 @@ func (c *trainCommand) settings(command *cobra.Command) (*config.Settings, error
 func (c *trainCommand) run(command *cobra.Command, settings *config.Settings, network Network) error {
 	request := Request{Settings: settings, Network: network, DataFile: c.data, StopAfter: c.stopAfter, Progress: command.ErrOrStderr()}
 	summary, err := Fit(command.Context(), request)
+	if err != nil && command.Context().Err() != nil {
+		err = fmt.Errorf("the fit was interrupted: %w", err)
+	}
 	if summary == nil {
 		return err
 	}
 	if err != nil && summary.Checkpoint != "" {
-		err = fmt.Errorf("%w; continue with --run.resume=%s", err, summary.Checkpoint)
+		err = fmt.Errorf("%w; give the same command with --run.resume=%s to go on", err, summary.Checkpoint)
 	}
 	return errors.Join(c.print(command.OutOrStdout(), summary), err)
 }

@@ -50,7 +50,10 @@ func (m *meter) Step(images int, loss float64) {
 
 // End implements trainer.Progress.
 func (m *meter) End(_ int, validation []trainer.Term) {
-	text := fmt.Sprintf("loss %.4f", m.losses.value())
+	text := "resumed" // to validate: every batch was trained on before
+	if m.losses.count > 0 {
+		text = fmt.Sprintf("loss %.4f", m.losses.value())
+	}
 	for _, t := range validation {
 		if t.Name == "loss" || len(t.Name) > 4 && t.Name[:4] == "rota" {
 			text += fmt.Sprintf("  val %s %.4f", t.Name, t.Value)
