@@ -4,7 +4,7 @@
 //	func main() {
 //		train.Main(train.Network{
 //			Task: "obb", Scale: "s", Classes: 7,
-//			Plans: []func() (*replay.Plan, error){network.NetworkPlan},
+//			Plans: []func() (*replay.Plan, error){network.Plan},
 //		})
 //	}
 //

@@ -14,7 +14,7 @@ func newTrainCommand() *cobra.Command { return run.Command(networkOf) }
 // networkOf finds the network of the settings.
 func networkOf(s *config.Settings) (run.Network, error) {
 	network := run.Network{Task: s.Task, Scale: s.Model.Scale, Classes: s.Model.Classes, Keypoints: s.Model.Keypoints}
-	plans, _, err := networks.Find(networks.Want{Task: s.Task, Scale: s.Model.Scale, Classes: s.Model.Classes, Keypoints: s.Model.Keypoints})
+	plans, err := networks.Find(networks.Want{Task: s.Task, Scale: s.Model.Scale, Classes: s.Model.Classes, Keypoints: s.Model.Keypoints})
 	network.Plans = plans
 	return network, err
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/reprise-ml/reprise/internal/checkpoint"
 	"github.com/reprise-ml/reprise/internal/config"
 	"github.com/reprise-ml/reprise/internal/data"
+	"github.com/reprise-ml/reprise/internal/networks"
 	"github.com/reprise-ml/reprise/internal/scenes"
-	"github.com/reprise-ml/reprise/internal/testscale/obb"
 	"github.com/reprise-ml/reprise/internal/trainer"
 	"github.com/reprise-ml/reprise/runtime/host"
 	"github.com/reprise-ml/reprise/runtime/replay"
@@ -94,7 +94,11 @@ func runArm(ctx context.Context, name string, o Options, dataFile string, log io
 	if err != nil {
 		return nil, err
 	}
-	plan, err := obb.Plan()
+	plans, err := networks.Find(networks.Want{Task: "obb", Scale: settings.Model.Scale, Classes: settings.Model.Classes})
+	if err != nil {
+		return nil, err
+	}
+	plan, err := plans[0]()
 	if err != nil {
 		return nil, err
 	}

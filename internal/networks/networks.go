@@ -1,5 +1,8 @@
-// Package networks finds the network that a command asks for: the generated
-// package when there is one, else the same plans built in memory.
+// Package networks finds the network that a command asks for and builds its
+// plans in memory: the same bytes that a generated package embeds. It imports
+// no generated package, so that the command that generates them can be built
+// when there are none; with the tag cuda it links them for their kernels, which
+// the back end finds by the digest of the plan.
 package networks
 
 import (
@@ -20,22 +23,17 @@ type Want struct {
 	Keypoints int // of an object; 0 for a task without
 }
 
-// Find gives the plans of a network's stages in the order in which they run,
-// and whether they come from a generated package.
-func Find(w Want) (plans []Plan, generated bool, err error) {
+// Find gives the plans of a network's stages in the order in which they run.
+func Find(w Want) ([]Plan, error) {
 	definitions, err := definitionsOf(w)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	shipped := packages()[w]
+	var plans []Plan
 	for _, d := range definitions {
-		if plan, found := shipped[d.Name()]; found {
-			plans = append(plans, plan)
-			continue
-		}
 		plans = append(plans, inMemory(d))
 	}
-	return plans, shipped != nil, nil
+	return plans, nil
 }
 
 func definitionsOf(w Want) ([]*stage.Definition, error) {
