@@ -102,9 +102,10 @@ func (e Expr) C() string {
 
 // dimText prints a size as C over n, h and w. Products come before the one
 // division of each term, so every division is exact.
-func dimText(d ir.Dim) string {
-	return strings.NewReplacer("*", " * ", "/", " / ", "+", " + ", "N", "n", "H", "h", "W", "w").Replace(spaceMinus(d.String()))
-}
+func dimText(d ir.Dim) string { return asC.Replace(spaceMinus(d.String())) }
+
+// asC spells the text of a size as C.
+var asC = strings.NewReplacer("*", " * ", "/", " / ", "+", " + ", "N", "n", "H", "h", "W", "w")
 
 // spaceMinus sets spaces around the minus signs between terms.
 func spaceMinus(text string) string {
