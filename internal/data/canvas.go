@@ -3,6 +3,14 @@ package data
 // paddingCode is the 8-bit grey of canvas that no image covers.
 const paddingCode = 114
 
+// blank is a stretch of canvas that no image covers.
+var blank = func() (codes [3 * 1024]uint8) {
+	for i := range codes {
+		codes[i] = paddingCode
+	}
+	return codes
+}()
+
 // placed is an image on a canvas: the pixels of the half-open rectangle X0..X1 x
 // Y0..Y1 of the canvas come from the raster, starting at its pixel (FromX, FromY).
 type placed struct {
@@ -27,8 +35,8 @@ func whole(raster *Raster) canvas {
 // grey before the row and one after it, so that both taps of every sample exist.
 // Rows outside the canvas are grey.
 func (c canvas) row(y int, codes []uint8) {
-	for i := range codes {
-		codes[i] = paddingCode
+	for filled := 0; filled < len(codes); {
+		filled += copy(codes[filled:], blank[:])
 	}
 	for _, p := range c.images {
 		if y < p.y0 || y >= p.y1 {

@@ -40,12 +40,15 @@ func (m *Image) Quantise(codes []uint8) {
 		// The product is rounded to float32 first: 1.5/255 is not a float32,
 		// and its code must still be the even neighbour of 1.5. Adding 1.5*2^23
 		// leaves no room for a fraction, so that the sum is rounded, half to
-		// even, and its last bits are the code.
+		// even, and its last bits are the whole number.
 		const shift = 3 << 22
-		scaled := min(max(float32(value*255), 0), 255)
-		codes[i] = uint8(math.Float32bits(scaled + shift))
+		rounded := int32(math.Float32bits(float32(value*255)+shift)) - int32(shiftBits)
+		codes[i] = uint8(min(max(rounded, 0), 255))
 	}
 }
+
+// shiftBits are the bits of 1.5*2^23 as a float32.
+const shiftBits = 0x4b400000
 
 // mostPixels bounds the size of an image. A decoder allocates what a header
 // claims, so that a damaged one could end the process; a picture of that size

@@ -1,0 +1,134 @@
+package data
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"image/jpeg"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// photographs writes a data set of JPEG images of the size of COCO's, with
+// polygons, and opens it with a warm cache.
+func photographs(b *testing.B, count int) *Dataset {
+	b.Helper()
+	root := b.TempDir()
+	require.NoError(b, os.MkdirAll(filepath.Join(root, "images/train"), 0o755))
+	require.NoError(b, os.MkdirAll(filepath.Join(root, "labels/train"), 0o755))
+	for i := range count {
+		file, err := os.Create(filepath.Join(root, fmt.Sprintf("images/train/%02d.jpg", i)))
+		require.NoError(b, err)
+		require.NoError(b, jpeg.Encode(file, drawing(640, 480, i), nil))
+		require.NoError(b, file.Close())
+		rows := fmt.Sprintf("0 .%d .1 .7 .2 .8 .8 .3 .9\n", 1+i%9)
+		require.NoError(b, os.WriteFile(filepath.Join(root, fmt.Sprintf("labels/train/%02d.txt", i)), []byte(rows), 0o644))
+	}
+	require.NoError(b, os.WriteFile(filepath.Join(root, "data.yaml"), []byte("train: images/train\nnames: [a]\n"), 0o644))
+	config, err := ReadConfig(root)
+	require.NoError(b, err)
+	options := Options{Format: PolygonRows, CacheDir: filepath.Join(root, "cache")}
+	cold, err := Open(context.Background(), config, "train", options)
+	require.NoError(b, err)
+	require.NoError(b, cold.Close())
+	dataset, err := Open(context.Background(), config, "train", options)
+	require.NoError(b, err)
+	require.Zero(b, dataset.Cache().Decoded)
+	b.Cleanup(func() { _ = dataset.Close() })
+	return dataset
+}
+
+// BenchmarkMosaicImages makes training batches of 640 x 640 pixels, every image a
+// mosaic, from a warm cache with one worker per processor. The target is 150
+// images per second on two processors.
+func BenchmarkMosaicImages(b *testing.B) {
+	dataset := photographs(b, 64)
+	pipeline := TrainingPipeline(Augmentation{Size: 640, Mosaic: 1, CopyPaste: 0.1, Flip: 0.5, CloseEpoch: 1 << 30,
+		Affine: Affine{Scale: 0.5, Translate: 0.1}, HSV: DefaultHSV})
+	loader, err := NewLoader(dataset, pipeline, LoaderOptions{BatchSize: 16, Width: 640, Height: 640,
+		Workers: runtime.GOMAXPROCS(0), Seed: 1, Shuffle: true})
+	require.NoError(b, err)
+	images := 0
+	b.ResetTimer()
+	for batch, err := range loader.Stream(context.Background(), Position{}, 1<<30) {
+		require.NoError(b, err)
+		if images += batch.N; images >= b.N {
+			break
+		}
+	}
+	b.ReportMetric(float64(images)/b.Elapsed().Seconds(), "images/s")
+	b.ReportMetric(peakMegabytes(b), "peak-MB")
+}
+
+// BenchmarkSteps times the parts of a mosaic image on one processor.
+func BenchmarkSteps(b *testing.B) {
+	dataset := photographs(b, 8)
+	base := GeometricBase{Size: 640, Mosaic: 1, CloseEpoch: 1, Affine: Affine{Scale: 0.5, Translate: 0.1}}
+	turned := base
+	turned.Affine.Degrees = 10
+	at := func(i int) *Draw { return &Draw{Random: stream(1, purposeAugment, 0, i), Source: dataset} }
+	for _, c := range []struct {
+		name string
+		base Base
+	}{{"upright", base}, {"turned", turned}, {"letterbox", LetterboxBase{Size: 640}}} {
+		b.Run(c.name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				sample, err := c.base.Sample(at(i), i%8)
+				require.NoError(b, err)
+				recycle(sample.Image)
+			}
+		})
+	}
+	sample, err := base.Sample(at(1), 0)
+	require.NoError(b, err)
+	for _, step := range []Step{DefaultHSV, FlipStep{Probability: 1}} {
+		b.Run(step.Name(), func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				_, err := step.Apply(at(i), sample)
+				require.NoError(b, err)
+			}
+		})
+	}
+	codes := make([]uint8, 3*640*640)
+	b.Run("quantise", func(b *testing.B) {
+		for b.Loop() {
+			sample.Image.Quantise(codes)
+		}
+	})
+}
+
+// BenchmarkCOCO streams a file of 40 MB; the peak stays far below its size.
+func BenchmarkCOCO(b *testing.B) {
+	file := filepath.Join(b.TempDir(), "instances.json")
+	opened, err := os.Create(file)
+	require.NoError(b, err)
+	w := bufio.NewWriter(opened)
+	fmt.Fprint(w, `{"annotations": [`)
+	ring := strings.TrimSuffix(strings.Repeat("123.45,67.8,", 20), ",")
+	for i := range 120000 {
+		fmt.Fprintf(w, `{"id": %d, "image_id": 1, "category_id": 3, "bbox": [1.5,1.25,20,22], "area": 440, "iscrowd": 0, "segmentation": [[%s]]},`, i, ring)
+	}
+	fmt.Fprint(w, `{"id": 0}], `+cocoCategories+`}`)
+	require.NoError(b, w.Flush())
+	info, err := opened.Stat()
+	require.NoError(b, err)
+	require.NoError(b, opened.Close())
+	b.SetBytes(info.Size())
+	for b.Loop() {
+		require.NoError(b, visitCOCO(file, cocoVisitor{annotation: func(cocoAnnotation, int64) {}}))
+	}
+	b.ReportMetric(peakMegabytes(b), "peak-MB")
+}
+
+// peakMegabytes is the largest heap that the process has asked the system for.
+func peakMegabytes(b *testing.B) float64 {
+	b.Helper()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return float64(stats.HeapSys) / 1e6
+}
