@@ -22,6 +22,34 @@ type Folder struct {
 // be new or empty, because files of another set would be read as part of this
 // one.
 func WriteOriented(directory string, folder Folder, options Options) error {
+	return write(directory, folder, options, orientedRow, "")
+}
+
+// WriteDetect writes a YOLO data set as WriteOriented does, with rows of five
+// fields: class and the box of what is visible, cx cy w h.
+func WriteDetect(directory string, folder Folder, options Options) error {
+	return write(directory, folder, options, detectRow, "")
+}
+
+// WriteSegment writes a YOLO data set as WriteOriented does, with rows of class
+// and outline.
+func WriteSegment(directory string, folder Folder, options Options) error {
+	return write(directory, folder, options, segmentRow, "")
+}
+
+// WritePose writes a YOLO data set as WriteOriented does, of planes alone, with
+// rows of class, box and the keypoints of KeypointNames as x y v; one outside
+// the picture is not labelled.
+func WritePose(directory string, folder Folder, options Options) error {
+	options.PlanesOnly = true
+	return write(directory, folder, options, poseRow, poseKeys())
+}
+
+// rowOf is the label row of an object on a picture of side pixels.
+type rowOf func(object Object, side float64) string
+
+// write draws the scenes of both splits; keys are further keys of data.yaml.
+func write(directory string, folder Folder, options Options, row rowOf, keys string) error {
 	if folder.Train < 1 || folder.Val < 1 {
 		return fmt.Errorf("scenes: %d train and %d val pictures; give at least 1 of each", folder.Train, folder.Val)
 	}
@@ -41,16 +69,16 @@ func WriteOriented(directory string, folder Folder, options Options) error {
 		count int
 	}{{"train", folder.Train}, {"val", folder.Val}} {
 		for range split.count {
-			if err := writeScene(directory, split.name, index, options); err != nil {
+			if err := writeScene(directory, split.name, index, options, row); err != nil {
 				return err
 			}
 			index++
 		}
 	}
-	return writeText(filepath.Join(directory, "data.yaml"), config())
+	return writeText(filepath.Join(directory, "data.yaml"), config(Classes[:options.classes()])+keys)
 }
 
-func writeScene(directory, split string, index int, options Options) error {
+func writeScene(directory, split string, index int, options Options, row rowOf) error {
 	scene, err := Draw(options, index)
 	if err != nil {
 		return err
@@ -63,28 +91,18 @@ func writeScene(directory, split string, index int, options Options) error {
 	if err := writeText(filepath.Join(directory, "images", split, name+".png"), picture.String()); err != nil {
 		return err
 	}
-	return writeText(filepath.Join(directory, "labels", split, name+".txt"), scene.orientedRows())
-}
-
-// orientedRows are the label rows of a scene: class x1 y1 x2 y2 x3 y3 x4 y4,
-// divided by the picture's size.
-func (s *Scene) orientedRows() string {
-	size := s.Image.Rect.Size()
 	var rows strings.Builder
-	for _, object := range s.Objects {
-		fmt.Fprint(&rows, object.Class)
-		for _, corner := range object.Box.Corners() {
-			fmt.Fprintf(&rows, " %.6f %.6f", corner.X/float64(size.X), corner.Y/float64(size.Y))
-		}
+	for _, object := range scene.Objects {
+		rows.WriteString(row(object, float64(options.Size)))
 		rows.WriteByte('\n')
 	}
-	return rows.String()
+	return writeText(filepath.Join(directory, "labels", split, name+".txt"), rows.String())
 }
 
-func config() string {
+func config(names []string) string {
 	var text strings.Builder
 	text.WriteString("path:\ntrain: images/train\nval: images/val\n\nnames:\n")
-	for class, name := range Classes {
+	for class, name := range names {
 		fmt.Fprintf(&text, "  %d: %s\n", class, name)
 	}
 	return text.String()

@@ -1,6 +1,6 @@
 // Package scenes draws the project's own synthetic pictures: aerial scenes of
 // small aircraft, ships, vehicles and courts at any angle over textured ground,
-// with exact oriented labels. They stand in for a real data set in tests,
+// with exact boxes, oriented boxes, outlines and keypoints. They stand in for a real data set in tests,
 // examples and benchmarks, so that none has to be shipped or downloaded.
 //
 // The same options give the same bytes on one processor architecture.
@@ -22,6 +22,12 @@ type Object struct {
 	// Box is the tight canonical rotated box in pixels. It may stick out of the
 	// picture; its centre does not.
 	Box geometry.RotatedBox
+	// Outline is the border of everything drawn of the object, in pixels, cut
+	// to the picture.
+	Outline []geometry.Point
+	// Keypoints are those of KeypointNames, for planes only; they may lie
+	// outside the picture.
+	Keypoints []geometry.Point
 }
 
 // Scene is a picture and the objects on it.
@@ -39,6 +45,16 @@ type Options struct {
 	Objects int
 	// Seed decides everything that is drawn.
 	Seed uint64
+	// PlanesOnly draws no other class.
+	PlanesOnly bool
+}
+
+// classes is how many of the shapes are drawn.
+func (o Options) classes() int {
+	if o.PlanesOnly {
+		return 1
+	}
+	return len(shapes)
 }
 
 // validate names the first option out of its range.
@@ -66,13 +82,13 @@ func Draw(options Options, index int) (*Scene, error) {
 	wanted := 1 + random.IntN(options.Objects)
 	var taken []geometry.RotatedBox
 	for range wanted {
-		placement, ok := place(random, options.Size, taken)
+		placement, ok := place(random, options, taken)
 		if !ok {
 			break
 		}
 		taken = append(taken, placement.box())
 		placement.draw(scene.Image, random)
-		scene.Objects = append(scene.Objects, Object{Class: placement.class, Box: placement.box()})
+		scene.Objects = append(scene.Objects, placement.object(options.Size))
 	}
 	return scene, nil
 }
@@ -92,13 +108,24 @@ func (p placement) box() geometry.RotatedBox {
 	}.Canonical()
 }
 
+// object is the label of the placement on a picture of size pixels.
+func (p placement) object(size int) Object {
+	shape := shapes[p.class]
+	picture := geometry.Box{X2: float64(size), Y2: float64(size)}
+	object := Object{Class: p.class, Box: p.box(), Outline: geometry.ClipToBox(p.points(shape.outline, 0), picture)}
+	if shape.keypoints != nil {
+		object.Keypoints = p.points(shape.keypoints, 0)
+	}
+	return object
+}
+
 // place finds room for one more object, apart from the taken boxes. It gives up
 // after a while: the picture is full.
-func place(random *rand.Rand, size int, taken []geometry.RotatedBox) (placement, bool) {
+func place(random *rand.Rand, options Options, taken []geometry.RotatedBox) (placement, bool) {
 	const attempts = 40
-	side := float64(size)
+	side := float64(options.Size)
 	for range attempts {
-		class := random.IntN(len(shapes))
+		class := random.IntN(options.classes())
 		shape := shapes[class]
 		// Small pictures need a floor, or a vehicle would be a few pixels.
 		length := max(side*(shape.shortest+(shape.longest-shape.shortest)*random.Float64()), 9)

@@ -20,6 +20,10 @@ type shape struct {
 	// paints are the colours that a body may have.
 	paints []color.RGBA
 	parts  []part
+	// outline is the border of all parts together.
+	outline []geometry.Point
+	// keypoints are the places of KeypointNames, nil for classes without.
+	keypoints []geometry.Point
 }
 
 // part is a convex polygon of a shape in the body's paint, darker for a shade
@@ -29,10 +33,19 @@ type part struct {
 	points []geometry.Point
 }
 
+// KeypointNames name the keypoints of planes in their order, and KeypointFlip
+// gives for each the one whose place it takes in a mirrored picture.
+var (
+	KeypointNames = []string{"nose", "left_wing", "right_wing", "left_tail", "right_tail"}
+	KeypointFlip  = []int{0, 2, 1, 4, 3}
+)
+
 var shapes = []shape{
 	{
 		name: "plane", shortest: 0.12, longest: 0.28, aspect: 0.86,
-		paints: []color.RGBA{{236, 238, 240, 255}, {205, 212, 220, 255}, {244, 232, 205, 255}},
+		outline:   planeOutline(),
+		keypoints: []geometry.Point{{X: 0.5, Y: 0}, {X: -0.135, Y: -0.5}, {X: -0.135, Y: 0.5}, {X: -0.47, Y: -0.17}, {X: -0.47, Y: 0.17}},
+		paints:    []color.RGBA{{236, 238, 240, 255}, {205, 212, 220, 255}, {244, 232, 205, 255}},
 		parts: []part{
 			{0.86, []geometry.Point{{X: 0.14, Y: 0}, {X: -0.02, Y: 0}, {X: -0.18, Y: 0.5}, {X: -0.09, Y: 0.5}}},
 			{0.86, []geometry.Point{{X: 0.14, Y: 0}, {X: -0.02, Y: 0}, {X: -0.18, Y: -0.5}, {X: -0.09, Y: -0.5}}},
@@ -46,27 +59,30 @@ var shapes = []shape{
 	},
 	{
 		name: "ship", shortest: 0.14, longest: 0.3, aspect: 0.28,
-		paints: []color.RGBA{{178, 74, 58, 255}, {62, 82, 110, 255}, {120, 126, 130, 255}},
+		outline: shipHull,
+		paints:  []color.RGBA{{178, 74, 58, 255}, {62, 82, 110, 255}, {120, 126, 130, 255}},
 		parts: []part{
-			{1, []geometry.Point{{X: 0.5, Y: 0}, {X: 0.26, Y: 0.46}, {X: 0, Y: 0.5}, {X: -0.46, Y: 0.44}, {X: -0.5, Y: 0.3}, {X: -0.5, Y: -0.3}, {X: -0.46, Y: -0.44}, {X: 0, Y: -0.5}, {X: 0.26, Y: -0.46}}},
+			{1, shipHull},
 			{1.25, []geometry.Point{{X: 0.36, Y: 0}, {X: 0.22, Y: 0.3}, {X: -0.4, Y: 0.3}, {X: -0.4, Y: -0.3}, {X: 0.22, Y: -0.3}}},
 			{1.75, []geometry.Point{{X: -0.22, Y: 0.22}, {X: -0.36, Y: 0.22}, {X: -0.36, Y: -0.22}, {X: -0.22, Y: -0.22}}},
 		},
 	},
 	{
 		name: "vehicle", shortest: 0.06, longest: 0.13, aspect: 0.48,
-		paints: []color.RGBA{{208, 54, 48, 255}, {52, 98, 190, 255}, {240, 200, 60, 255}, {232, 232, 232, 255}, {40, 42, 48, 255}},
+		outline: vehicleBody,
+		paints:  []color.RGBA{{208, 54, 48, 255}, {52, 98, 190, 255}, {240, 200, 60, 255}, {232, 232, 232, 255}, {40, 42, 48, 255}},
 		parts: []part{
-			{1, []geometry.Point{{X: 0.5, Y: 0.3}, {X: 0.44, Y: 0.5}, {X: -0.46, Y: 0.5}, {X: -0.5, Y: 0.4}, {X: -0.5, Y: -0.4}, {X: -0.46, Y: -0.5}, {X: 0.44, Y: -0.5}, {X: 0.5, Y: -0.3}}},
+			{1, vehicleBody},
 			{0.3, []geometry.Point{{X: 0.24, Y: 0.4}, {X: 0.12, Y: 0.36}, {X: 0.12, Y: -0.36}, {X: 0.24, Y: -0.4}}},
 			{0.4, []geometry.Point{{X: -0.3, Y: 0.36}, {X: -0.38, Y: 0.38}, {X: -0.38, Y: -0.38}, {X: -0.3, Y: -0.36}}},
 		},
 	},
 	{
 		name: "court", shortest: 0.16, longest: 0.28, aspect: 0.56,
-		paints: []color.RGBA{{60, 120, 150, 255}, {170, 92, 66, 255}, {70, 132, 84, 255}},
+		outline: courtGround,
+		paints:  []color.RGBA{{60, 120, 150, 255}, {170, 92, 66, 255}, {70, 132, 84, 255}},
 		parts: []part{
-			{1, []geometry.Point{{X: -0.5, Y: -0.5}, {X: 0.5, Y: -0.5}, {X: 0.5, Y: 0.5}, {X: -0.5, Y: 0.5}}},
+			{1, courtGround},
 			{1.85, []geometry.Point{{X: -0.42, Y: -0.4}, {X: 0.42, Y: -0.4}, {X: 0.42, Y: 0.4}, {X: -0.42, Y: 0.4}}},
 			{1.08, []geometry.Point{{X: -0.39, Y: -0.35}, {X: 0.39, Y: -0.35}, {X: 0.39, Y: 0.35}, {X: -0.39, Y: 0.35}}},
 			{1.85, []geometry.Point{{X: -0.015, Y: -0.4}, {X: 0.015, Y: -0.4}, {X: 0.015, Y: 0.4}, {X: -0.015, Y: 0.4}}},
