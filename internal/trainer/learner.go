@@ -43,6 +43,11 @@ func NewLearner[T device.Float](fit *replay.Fit, task Task[T], o Options, rate o
 		return nil, err
 	}
 	l.update.Clip = o.Clip
+	if o.LossScale != nil {
+		if l.update.Scaler, err = optim.NewLossScaler(*o.LossScale); err != nil {
+			return nil, err
+		}
+	}
 	if l.update.Rate, err = optim.NewLearningRate(rate); err != nil {
 		return nil, err
 	}
@@ -157,12 +162,17 @@ func (l *Learner[T]) guardObjective() {
 func (l Loss[T]) Finite() bool { return !math.IsNaN(l.Total) && !math.IsInf(l.Total, 0) }
 
 // Backward gives the stages their cotangents, scaled for the accumulation
-// window; the first pass of a window clears the gradients to absent before.
+// window and by the loss scale; the first pass of a window clears the gradients
+// to absent before.
 func (l *Learner[T]) Backward(loss Loss[T]) error {
 	if l.accumulate.First() {
 		l.clear()
 	}
-	scale := T(l.accumulate.LossScale())
+	factor := l.accumulate.LossScale()
+	if l.update.Scaler != nil {
+		factor *= l.update.Scaler.Scale()
+	}
+	scale := T(factor)
 	cotangents := map[string]replay.Source{}
 	for name, values := range loss.Cotangents {
 		if scale != 1 {

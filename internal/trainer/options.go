@@ -23,7 +23,8 @@ type Options struct {
 	Rate         optim.LearningRateOptions // BatchesPerEpoch, MaxEpochs and Accumulate are filled in
 	Optimizer    optim.MuSGDOptions
 	Average      optim.EMAOptions
-	Clip         float64 // trainer.gradient_clip, 0 for none
+	Clip         float64                  // trainer.gradient_clip, 0 for none
+	LossScale    *optim.LossScalerOptions // FP16: dynamic loss scaling; nil for none
 	BranchWeight optim.BranchWeight
 
 	TrainerSeed uint64 // trainer.seed

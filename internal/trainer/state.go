@@ -38,6 +38,10 @@ func (f *Fit[T]) State() (*checkpoint.State, error) {
 	if f.learner.update.Steps > 0 {
 		s.Meta.Schedule.Rate = f.learner.update.Rate.Rate(f.learner.update.Steps - 1)
 	}
+	if f.learner.update.Scaler != nil {
+		scaler := f.learner.update.Scaler.State()
+		s.Meta.Scaler = &scaler
+	}
 	if f.learner.accumulate.Pending() > 0 {
 		open, err := f.learner.memory.optimized()
 		if err != nil {
@@ -106,6 +110,11 @@ func (f *Fit[T]) resume(path string) error {
 	}
 	if err := f.learner.update.EMA.Restore(shadow, *s.Meta.EMA); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
+	}
+	if f.learner.update.Scaler != nil && s.Meta.Scaler != nil {
+		if err := f.learner.update.Scaler.Restore(*s.Meta.Scaler); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
 	}
 	f.at = data.Position{Epoch: s.Meta.Epoch, Batch: s.Meta.Batch}
 	f.alpha, f.learner.update.Steps = s.Meta.Schedule.Alpha, s.Meta.Step
