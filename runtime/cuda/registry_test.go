@@ -1,0 +1,46 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-ml/reprise/gen/image/archive"
+	"github.com/reprise-ml/reprise/gen/ir"
+)
+
+// Field cases CG-06 and CG-09: a missing, damaged or stale image, and a plan
+// that no linked package was generated from, are one error that says what to do.
+func TestImageErrors(t *testing.T) {
+	encode := func(source string) []byte {
+		data, err := archive.Encode(&archive.Image{Source: source, Modules: []archive.Module{{Precision: "fp32", Data: []byte("code")}}})
+		require.NoError(t, err)
+		return data
+	}
+	for name, c := range map[string]struct {
+		files fstest.MapFS
+		want  string
+	}{
+		"missing": {fstest.MapFS{}, "no kernel image x_gen.cu.image was built; run reprise image"},
+		"damaged": {fstest.MapFS{"x_gen.cu.image": {Data: encode("now")[:40]}}, "damaged; run reprise image"},
+		"foreign": {fstest.MapFS{"x_gen.cu.image": {Data: []byte("\x7fELF")}}, "no kernel image of this version"},
+		"stale":   {fstest.MapFS{"x_gen.cu.image": {Data: encode("before")}}, "built from other source (before) than this program (now)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := Generated{Package: "p", Stage: "s", Kernels: "now", Files: c.files, Image: "x_gen.cu.image"}
+			_, err := g.image()
+			require.ErrorContains(t, err, c.want)
+			require.ErrorContains(t, err, "package p")
+		})
+	}
+	g := Generated{Kernels: "now", Files: fstest.MapFS{"i": {Data: encode("now")}}, Image: "i"}
+	image, err := g.image()
+	require.NoError(t, err)
+	require.Equal(t, []byte("code"), image.Modules[0].Data)
+
+	_, err = find(&ir.Stage{Name: "s", Digest: "0123456789abcdef"})
+	require.ErrorContains(t, err, "no CUDA code for plan 0123456789ab; import the package")
+}
