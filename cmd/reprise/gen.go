@@ -8,11 +8,12 @@ import (
 
 	"github.com/reprise-ml/reprise/gen"
 	"github.com/reprise-ml/reprise/gen/commit"
+	"github.com/reprise-ml/reprise/gen/image"
 )
 
 func newGenCommand() *cobra.Command {
 	var config gen.Config
-	var check, diff bool
+	var check, diff, images bool
 	command := &cobra.Command{
 		Use:   "gen [flags] PATTERN...",
 		Short: "Generate packages from the stage definitions of Go packages",
@@ -20,7 +21,10 @@ func newGenCommand() *cobra.Command {
 
 Patterns name packages as for the go command. The definitions are the variables
 of type *stage.Definition; all that the patterns name become one package in the
-folder -out, which has the name of that folder.`,
+folder -out, which has the name of that folder.
+
+Kernel images that were compiled from other source than what is generated are
+removed; -images compiles new ones (see reprise image).`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, patterns []string) error {
 			config.Patterns = patterns
@@ -39,7 +43,17 @@ folder -out, which has the name of that folder.`,
 			case diff:
 				return nil
 			}
-			return write(command, changes)
+			if !images {
+				return write(command, changes)
+			}
+			compiled, err := imageConfig(command.Context(), "nvcc", defaultPrecisions, false)
+			if err != nil {
+				return err
+			}
+			if err := write(command, changes); err != nil {
+				return err
+			}
+			return buildImages(command, folders(changes), compiled)
 		},
 	}
 	flags := command.Flags()
@@ -47,6 +61,7 @@ folder -out, which has the name of that folder.`,
 	flags.StringVar(&config.Dump, "dump", "", "folder that receives the text of each stage after each pass")
 	flags.BoolVar(&check, "check", false, "write nothing; print a diff and fail when files are stale")
 	flags.BoolVar(&diff, "diff", false, "write nothing; print what would change")
+	flags.BoolVar(&images, "images", false, "compile the kernels with nvcc too")
 	return command
 }
 
@@ -68,6 +83,21 @@ func write(command *cobra.Command, changes []commit.Changes) error {
 			return err
 		}
 		command.PrintErrf("%s: %d files written or removed\n", c.Dir, len(c.Files))
+		stale, err := image.Discard(c.Dir)
+		for _, path := range stale {
+			command.PrintErrf("%s: removed, it was compiled from other source; run reprise image %s\n", path, c.Dir)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+func folders(changes []commit.Changes) []string {
+	var dirs []string
+	for _, c := range changes {
+		dirs = append(dirs, c.Dir)
+	}
+	return dirs
 }

@@ -8,9 +8,12 @@ import (
 	"github.com/reprise-ml/reprise/gen/image"
 )
 
+// defaultPrecisions are those that fits are run in.
+var defaultPrecisions = []string{"fp32", "fp16", "bf16"}
+
 func newImageCommand() *cobra.Command {
-	var config image.Config
-	var compiler string
+	var compiler, cache string
+	var jobs int
 	var precisions []string
 	var wide bool
 	command := &cobra.Command{
@@ -23,28 +26,33 @@ beside the kernels' source, where builds with -tags cuda embed it. It carries th
 digest of that source: an image of other source is refused when it is loaded.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, folders []string) error {
-			var err error
-			if config.Compiler, err = image.FindCompiler(command.Context(), compiler); err != nil {
+			config, err := imageConfig(command.Context(), compiler, precisions, wide)
+			if err != nil {
 				return err
 			}
-			if config.Variants, err = image.Variants(precisions, wide); err != nil {
-				return err
-			}
-			return buildImages(command.Context(), command, folders, config)
+			config.Cache, config.Jobs = cache, jobs
+			return buildImages(command, folders, config)
 		},
 	}
 	flags := command.Flags()
 	flags.StringVar(&compiler, "compiler", "nvcc", "nvcc, or clang, which needs no CUDA toolkit and makes PTX")
-	flags.StringSliceVar(&precisions, "precisions", []string{"fp32", "fp16", "bf16"}, "precisions to compile for, of fp32, tf32, fp16 and bf16")
+	flags.StringSliceVar(&precisions, "precisions", defaultPrecisions, "precisions to compile for, of fp32, tf32, fp16 and bf16")
 	flags.BoolVar(&wide, "wide", false, "add kernels with 64-bit indices, for tensors of more than 2^31 elements")
-	flags.StringVar(&config.Cache, "cache", "", "folder that keeps compiled kernels (default: one in the user's cache folder)")
-	flags.IntVar(&config.Jobs, "jobs", 0, "compilers that run at a time (default: one for each processor)")
+	flags.StringVar(&cache, "cache", "", "folder that keeps compiled kernels (default: one in the user's cache folder)")
+	flags.IntVar(&jobs, "jobs", 0, "compilers that run at a time (default: one for each processor)")
 	return command
 }
 
-func buildImages(ctx context.Context, command *cobra.Command, folders []string, config image.Config) error {
+func imageConfig(ctx context.Context, compiler string, precisions []string, wide bool) (config image.Config, err error) {
+	if config.Compiler, err = image.FindCompiler(ctx, compiler); err == nil {
+		config.Variants, err = image.Variants(precisions, wide)
+	}
+	return config, err
+}
+
+func buildImages(command *cobra.Command, folders []string, config image.Config) error {
 	for _, folder := range folders {
-		results, err := image.Build(ctx, folder, config)
+		results, err := image.Build(command.Context(), folder, config)
 		for _, r := range results {
 			command.PrintErrf("%s: %d KiB, %d of %d units compiled\n", r.Path, (r.Bytes+1023)/1024, r.Compiled, r.Units)
 		}

@@ -43,6 +43,7 @@ func newRootCommand() *cobra.Command {
 		newInspectCommand(),
 		newNewCommand(),
 		newDemoCommand(),
+		newPredictCommand(),
 		newTrainCommand(),
 		newVerifyCommand(),
 	)

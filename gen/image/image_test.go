@@ -1,0 +1,159 @@
+package image
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-ml/reprise/gen/image/archive"
+)
+
+// text is a kernel source in the form that the generator prints.
+func text(kernels ...string) string {
+	var b strings.Builder
+	b.WriteString("#define REPRISE_NAME(name) name##_fp32\n#define __global__ __attribute__((global))\n")
+	for _, k := range kernels {
+		fmt.Fprintf(&b, "\nextern \"C\" __global__ void REPRISE_NAME(%s)(float *p) {\n  *p = %d;\n}\n", k, len(k))
+	}
+	return b.String()
+}
+
+func names(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("reprise_p_s_kernel_%03d", i)
+	}
+	return out
+}
+
+// generated makes the folder of a generated package.
+func generated(t *testing.T, kernels ...string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	write(t, dir, kernels...)
+	return dir
+}
+
+func write(t *testing.T, dir string, kernels ...string) {
+	t.Helper()
+	for name, data := range map[string]string{"s_gen.cu": text(kernels...), "s_gen.c": "// c\n", "s_gen.h": "// h\n"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600))
+	}
+}
+
+// compiler is a program that takes the place of one: it copies its input, and
+// refuses a kernel named wrong.
+func compiler(t *testing.T) *Compiler {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "compiler")
+	script := "#!/bin/sh\nif grep -q wrong kernels.cu; then echo 'kernels.cu:1: it is wrong'; exit 2; fi\ncat kernels.cu >kernels.out\n"
+	require.NoError(t, os.WriteFile(path, []byte(script), 0o700))
+	return &Compiler{Name: "fake", Path: path, Version: "fake 1", Targets: []string{"t"}, extension: ".out"}
+}
+
+func build1(t *testing.T, dir, cache string, c *Compiler) (Result, *archive.Image) {
+	t.Helper()
+	variants, err := Variants([]string{"fp32", "bf16"}, true)
+	require.NoError(t, err)
+	results, err := Build(context.Background(), dir, Config{Compiler: c, Variants: variants, Cache: cache, Jobs: 2})
+	require.NoError(t, err)
+	require.Len(t, results, 1)
+	data, err := os.ReadFile(results[0].Path)
+	require.NoError(t, err)
+	image, err := archive.Decode(data)
+	require.NoError(t, err)
+	return results[0], image
+}
+
+// An image holds every kernel once in each variant; one more kernel compiles
+// only the unit that it falls into, and another compiler compiles all.
+func TestBuild(t *testing.T) {
+	cache, c := t.TempDir(), compiler(t)
+	all := names(100)
+	first, image := build1(t, generated(t, all...), cache, c)
+	require.Equal(t, first.Units, first.Compiled)
+	count := map[string]int{}
+	for _, m := range image.Modules {
+		for _, k := range m.Kernels {
+			count[k]++
+			require.Contains(t, string(m.Data), k[:len(all[0])])
+		}
+	}
+	require.Len(t, count, 400)
+	for _, suffix := range []string{"_fp32", "_fp32_wide", "_bf16", "_bf16_wide"} {
+		require.Equal(t, 1, count[all[42]+suffix])
+	}
+	second, again := build1(t, generated(t, all...), cache, c)
+	require.Zero(t, second.Compiled)
+	require.Equal(t, image, again)
+
+	more := append(append(append([]string(nil), all[:50]...), "reprise_p_s_kernel_049b"), all[50:]...)
+	third, _ := build1(t, generated(t, more...), cache, c)
+	require.LessOrEqual(t, third.Compiled, 2*4, "one unit, or the two that it becomes")
+	require.Positive(t, third.Compiled)
+
+	c.Version = "fake 2"
+	fourth, _ := build1(t, generated(t, all...), cache, c)
+	require.Equal(t, fourth.Units, fourth.Compiled)
+}
+
+// A source that does not compile is an error with the compiler's words, and its
+// old image, which would be stale, is gone.
+func TestBuildFails(t *testing.T) {
+	dir, cache, c := generated(t, "reprise_right"), t.TempDir(), compiler(t)
+	result, _ := build1(t, dir, cache, c)
+	write(t, dir, "reprise_wrong")
+	_, err := Build(context.Background(), dir, Config{Compiler: c, Variants: []Variant{{Precision: "fp32"}}, Cache: cache})
+	require.ErrorContains(t, err, "kernels.cu:1: it is wrong")
+	require.ErrorContains(t, err, "reprise_wrong")
+	require.NoFileExists(t, result.Path)
+}
+
+func TestBuildRefuses(t *testing.T) {
+	config := Config{Compiler: compiler(t), Variants: []Variant{{Precision: "fp32"}}, Cache: t.TempDir()}
+	_, err := Build(context.Background(), t.TempDir(), config)
+	require.ErrorContains(t, err, "there is no kernel source *_gen.cu in it; run go generate")
+	dir := generated(t, "reprise_k")
+	require.NoError(t, os.Remove(filepath.Join(dir, "s_gen.h")))
+	_, err = Build(context.Background(), dir, config)
+	require.ErrorContains(t, err, "s_gen.h: it is missing; run go generate")
+	config.Variants = nil
+	_, err = Build(context.Background(), dir, config)
+	require.ErrorContains(t, err, "no precision was asked for")
+	_, err = Variants([]string{"fp8"}, false)
+	require.ErrorContains(t, err, `precision "fp8" is unknown`)
+	_, err = Variants([]string{"fp32", "fp32"}, false)
+	require.ErrorContains(t, err, "named twice")
+	t.Setenv("PATH", t.TempDir())
+	_, err = FindCompiler(context.Background(), "nvcc")
+	require.ErrorContains(t, err, "nvcc is not in the path")
+	_, err = FindCompiler(context.Background(), "clang")
+	require.ErrorContains(t, err, "install clang 19")
+	_, err = FindCompiler(context.Background(), "icc")
+	require.ErrorContains(t, err, "use nvcc or clang")
+}
+
+// Only images of other source are discarded; line ends do not make other source
+// (field case CG-05).
+func TestDiscard(t *testing.T) {
+	dir, c := generated(t, "reprise_k"), compiler(t)
+	result, _ := build1(t, dir, t.TempDir(), c)
+	removed, err := Discard(dir)
+	require.NoError(t, err)
+	require.Empty(t, removed)
+	turned := strings.ReplaceAll(text("reprise_k"), "\n", "\r\n")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "s_gen.cu"), []byte(turned), 0o600))
+	removed, err = Discard(dir)
+	require.NoError(t, err)
+	require.Empty(t, removed)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "s_gen.c"), []byte("// changed\n"), 0o600))
+	removed, err = Discard(dir)
+	require.NoError(t, err)
+	require.Equal(t, []string{result.Path}, removed)
+	require.NoFileExists(t, result.Path)
+}
