@@ -232,6 +232,7 @@ func BenchmarkNetwork(b *testing.B) {
 		require.NoError(b, backward.Replay())
 	}
 	b.ReportMetric(float64(forward.Nodes()+backward.Nodes()), "launches")
+	b.ReportMetric(float64(n.device.Counters().PeakBytes)/(1<<20), "peak-MiB")
 	require.NoError(b, forward.Close())
 	require.NoError(b, backward.Close())
 	n.close()
