@@ -96,12 +96,16 @@ type unit struct {
 	text  []byte
 }
 
-// unitLength is the mean number of kernels in a unit: compilers need half a
-// second for the common text alone, and a change should touch few kernels.
-const unitLength = 8
+// Units have about meanLength kernels: compilers need half a second for the
+// common text alone, and a change should touch few kernels. None has more than
+// maxLength, so that all processors have work to the end.
+const (
+	meanLength = 6
+	maxLength  = 12
+)
 
 // units cuts a source. The cuts depend on the names of the kernels next to them,
-// so a new kernel leaves all units but its own as they are.
+// so a new kernel leaves all units but those near it as they are.
 func (s *source) units() []unit {
 	var out []unit
 	next := unit{text: s.common}
@@ -110,7 +114,7 @@ func (s *source) units() []unit {
 		next.text = append(next.text[:len(next.text):len(next.text)], k.text...)
 		sum := fnv.New32a()
 		sum.Write([]byte(k.name))
-		if sum.Sum32()%unitLength == 0 || i == len(s.kernels)-1 {
+		if sum.Sum32()%meanLength == 0 || len(next.names) == maxLength || i == len(s.kernels)-1 {
 			out = append(out, next)
 			next = unit{text: s.common}
 		}
