@@ -36,6 +36,7 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(run.SuggestFlag)
 	root.AddCommand(
 		newDataCommand(),
 		newGenCommand(),

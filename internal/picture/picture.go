@@ -25,6 +25,8 @@ type Annotation struct {
 	Text string
 	// Ring is the outline of a mask, filled; fewer than three points are none.
 	Ring []geometry.Point
+	// Mask is a mask by its pixels, in those of the image; nil for none.
+	Mask *image.Alpha
 	// Points are keypoints; those of a person are joined by bones.
 	Points []Mark
 }
@@ -63,6 +65,7 @@ func Annotate(base image.Image, annotations []Annotation) (*image.RGBA, error) {
 	defer face.Close()
 	annotations = drawable(annotations)
 	for i := len(annotations) - 1; i >= 0; i-- {
+		drawMask(canvas, annotations[i])
 		drawRing(canvas, annotations[i], style)
 		drawOutline(canvas, annotations[i], style)
 		drawPose(canvas, annotations[i], style)

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"image"
 	"image/color"
 	"math"
 	"testing"
@@ -50,4 +51,15 @@ func TestRingIsFilled(t *testing.T) {
 	require.Equal(t, without.RGBAAt(160, 160), with.RGBAAt(160, 160), "outside the ring")
 	annotation.Ring = annotation.Ring[:2]
 	require.Equal(t, without, annotate(t, base, annotation), "two points are no ring")
+}
+
+func TestMaskIsTinted(t *testing.T) {
+	annotation := FromBox(geometry.Box{X1: 20, Y1: 20, X2: 180, Y2: 180}, 3, "")
+	base := plain(200, 200)
+	without := annotate(t, base, annotation)
+	annotation.Mask = image.NewAlpha(image.Rect(0, 0, 300, 100))
+	annotation.Mask.SetAlpha(60, 70, color.Alpha{A: 255})
+	with := annotate(t, base, annotation)
+	require.NotEqual(t, without.RGBAAt(60, 70), with.RGBAAt(60, 70))
+	require.Equal(t, without.RGBAAt(61, 70), with.RGBAAt(61, 70))
 }

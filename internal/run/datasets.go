@@ -10,9 +10,17 @@ import (
 )
 
 // openData reads both splits of a data file and makes their loaders.
-func openData(ctx context.Context, s *config.Settings, described *data.Config, format data.RowFormat) (trainer.Data, error) {
+func openData(ctx context.Context, s *config.Settings, described *data.Config) (trainer.Data, error) {
+	format, err := described.Rows(s.Task)
+	if err != nil {
+		return trainer.Data{}, err
+	}
+	if s.Task == "pose" && described.Keypoints.Count != s.Model.Keypoints {
+		return trainer.Data{}, fmt.Errorf("%s declares %d keypoints, model.keypoints is %d; set --model.keypoints=%d",
+			described.File, described.Keypoints.Count, s.Model.Keypoints, described.Keypoints.Count)
+	}
 	if len(described.Names) != s.Model.Classes {
-		return trainer.Data{}, fmt.Errorf("%s names %d classes, model.classes is %d; set --model.classes=%d", described.File, len(described.Names), s.Model.Classes, len(described.Names))
+		return trainer.Data{}, fmt.Errorf("%s names %d classes, model.classes is %d; set --model.classes=%d, or generate a network for them with reprise new -classes %d", described.File, len(described.Names), s.Model.Classes, len(described.Names), len(described.Names))
 	}
 	train, err := data.Open(ctx, described, "train", data.Options{Format: format, CacheDir: s.Data.Cache})
 	if err != nil {

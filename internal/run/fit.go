@@ -43,7 +43,7 @@ func Fit(ctx context.Context, r Request) (*Summary, error) {
 
 func fit[T device.Float](ctx context.Context, r Request) (summary *Summary, err error) {
 	start := time.Now()
-	task, format, err := taskOf[T](r)
+	task, err := taskOf[T](r)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func fit[T device.Float](ctx context.Context, r Request) (summary *Summary, err 
 	if err != nil {
 		return nil, err
 	}
-	loaders, err := openData(ctx, r.Settings, described, format)
+	loaders, err := openData(ctx, r.Settings, described)
 	if err != nil {
 		return nil, err
 	}
@@ -81,12 +81,13 @@ func fit[T device.Float](ctx context.Context, r Request) (summary *Summary, err 
 }
 
 // taskOf fits the network and its objective together.
-func taskOf[T device.Float](r Request) (trainer.Task[T], data.RowFormat, error) {
+func taskOf[T device.Float](r Request) (trainer.Task[T], error) {
 	plans, err := r.Network.plans(r.Settings)
 	if err != nil {
-		return trainer.Task[T]{}, nil, err
+		return trainer.Task[T]{}, err
 	}
-	return catalog.Task[T](r.Settings, plans)
+	task, _, err := catalog.Task[T](r.Settings, plans)
+	return task, err
 }
 
 // writeSettings keeps the resolved settings beside the checkpoints.
