@@ -114,7 +114,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"no pattern":       {[]string{"gen"}, "requires at least 1 arg"},
 		"no such package":  {[]string{"gen", "-out", dir + "/x", "./missing"}, "missing"},
 		"no package name":  {[]string{"gen", "-out", dir + "/a-b", language}, `-out ` + dir + `/a-b: "a-b" cannot be the name of an imported Go package`},
-		"unknown flag":     {[]string{"gen", "-chek", language}, "unknown flag: --chek"},
+		"unknown flag":     {[]string{"gen", "-chek", language}, "unknown flag --chek; did you mean --check?"},
 		"file in the way":  {[]string{"gen", "-out", os.Args[0] + "/task", language}, "not a directory"},
 		"unknown task":     {[]string{"new", "-task", "obbb", dir + "/y"}, `-task: unknown task "obbb"; did you mean obb?`},
 		"unknown scale":    {[]string{"new", "-scale", "q", dir + "/y"}, `-scale: unknown scale "q"`},

@@ -18,7 +18,12 @@ func newNewCommand() *cobra.Command {
 DIR receives a definition with its parameters, a main.go that trains it, go.mod
 and go.sum. There, "go generate && go run . -data FILE" generates and trains.`,
 		Example: `  reprise new -task obb -scale s -classes 7 ships`,
-		Args:    cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("%d folders given; give one, such as reprise new ships", len(args))
+			}
+			return nil
+		},
 		RunE: func(command *cobra.Command, args []string) error {
 			request.Dir, request.ClassesGiven = args[0], command.Flags().Changed("classes")
 			if err := scaffold.Write(command.Context(), request); err != nil {

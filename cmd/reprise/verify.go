@@ -40,7 +40,7 @@ is beyond its tolerance, and the first such number is named.`,
 			}
 			result, err := verify.Run(dev, verify.Request{File: file, Precision: p, Capture: capture})
 			if err = errors.Join(err, dev.Close()); err != nil {
-				return err
+				return fmt.Errorf("-golden: %w", err)
 			}
 			out := command.OutOrStdout()
 			if asJSON {

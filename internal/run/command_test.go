@@ -197,7 +197,7 @@ func TestTrainRefuses(t *testing.T) {
 		{"unknown letter", "unknown shorthand flag: 'x' in -x", usual(dataFile, none, "-x")},
 		{"bad value", "trainer.max_epochs", usual(dataFile, none, "--trainer.max_epochs=none")},
 		{"missing data file", "none.yaml", []string{"-task", "obb", "-data", "none.yaml"}},
-		{"classes", dataFile + " names 4 classes, model.classes is 5; set --model.classes=4", usual(dataFile, none, "--model.classes=5")},
+		{"classes", dataFile + " names 4 classes, model.classes is 5; set --model.classes=4, or generate a network for them with reprise new -classes 4", usual(dataFile, none, "--model.classes=5")},
 		{"device", "this build has no CUDA back end", usual(dataFile, none, "--device=cuda")},
 		{"argument", `unknown command "extra"`, usual(dataFile, none, "extra")},
 		{"size", "data.img_size", usual(dataFile, none, "--data.img_size=65")},

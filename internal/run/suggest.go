@@ -11,7 +11,8 @@ import (
 )
 
 // SuggestFlag turns the error of a flag that a command does not have into one
-// that names the nearest flag; dotted keys may be written without their section.
+// that names the nearest flag; dotted keys may be written without their section,
+// and the beginning of a name is near to it.
 func SuggestFlag(command *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
@@ -21,6 +22,9 @@ func SuggestFlag(command *cobra.Command, err error) error {
 	command.Flags().VisitAll(func(f *pflag.Flag) {
 		last := f.Name[strings.LastIndexByte(f.Name, '.')+1:]
 		d := min(levenshtein.Distance(name, f.Name, nil), 1+levenshtein.Distance(name, last, nil))
+		if strings.HasPrefix(f.Name, name) {
+			d = 1
+		}
 		if nearest == "" || d < least {
 			nearest, least = f.Name, d
 		}
