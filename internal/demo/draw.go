@@ -14,12 +14,9 @@ import (
 	objective "github.com/reprise-ml/reprise/tasks/yolo26/objective"
 )
 
-// shown is the score from which a prediction is drawn, and most how many of
-// them on one scene.
-const (
-	shown = 0.25
-	most  = 30
-)
+// best is how many predictions are drawn on a scene. After so few steps scores
+// are low, so they are not judged by a fixed bound.
+const best = 4
 
 // draw evaluates the network on scenes that it has not seen and draws, for
 // each, the labels beside the predictions.
@@ -62,7 +59,7 @@ func pairOf(batch *data.Batch, i int, outputs decode.Image[float32]) ([]picture.
 		class := batch.Targets[i].Labels[k]
 		labels = append(labels, picture.FromRotated(box, class, scenes.Classes[class]))
 	}
-	found, err := outputs.SuppressedRotated(decode.Suppression{Score: shown, IoU: 0.3, Limit: most})
+	found, err := outputs.SuppressedRotated(decode.Suppression{Score: 0.01, IoU: 0.3, Limit: best})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +72,7 @@ func pairOf(batch *data.Batch, i int, outputs decode.Image[float32]) ([]picture.
 	for _, side := range []struct {
 		caption     string
 		annotations []picture.Annotation
-	}{{"labels", labels}, {fmt.Sprintf("predictions from %.2f", shown), predictions}} {
+	}{{"labels", labels}, {fmt.Sprintf("best %d predictions", best), predictions}} {
 		drawn, err := picture.Annotate(base, side.annotations)
 		if err != nil {
 			return nil, err
