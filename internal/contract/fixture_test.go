@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -174,19 +175,26 @@ func (r request) open(t *testing.T) (*fixture, error) {
 	return f, err
 }
 
+// plans holds the plans of every task, which fits only read.
+var plans sync.Map
+
 func plansOf(t *testing.T, task string) []*ir.Stage {
 	t.Helper()
+	if made, found := plans.Load(task); found {
+		return made.([]*ir.Stage)
+	}
 	network, err := inspect.FindNetwork(task)
 	require.NoError(t, err)
-	var plans []*ir.Stage
+	var made []*ir.Stage
 	for _, d := range network.Define(inspect.Model{Scale: smallest, Classes: classes, Keypoints: keypoints}) {
 		defined, err := d.Build()
 		require.NoError(t, err)
 		plan, err := pass.Run(defined, nil)
 		require.NoError(t, err)
-		plans = append(plans, plan)
+		made = append(made, plan)
 	}
-	return plans
+	plans.Store(task, made)
+	return made
 }
 
 func loaders(t *testing.T, file, task string, format data.RowFormat) trainer.Data {
