@@ -46,6 +46,7 @@ func newRootCommand() *cobra.Command {
 		newDemoCommand(),
 		newPredictCommand(),
 		newTrainCommand(),
+		newValCommand(),
 		newVerifyCommand(),
 	)
 	return root

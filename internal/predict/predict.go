@@ -27,10 +27,26 @@ type Instance struct {
 }
 
 // Image detects the objects of an image whose score is at least threshold, by
-// falling score: letterbox, network in evaluation mode, the best 300 anchors of
-// the one-to-one branch without suppression, and back to the image (YOLO26
-// specification, data and evaluation sections 5 and 8).
+// falling score: see Pass.EndToEnd.
 func (m *Model) Image(raster *data.Raster, threshold float64) ([]Instance, error) {
+	pass, err := m.Forward(raster)
+	if err != nil {
+		return nil, err
+	}
+	return pass.EndToEnd(threshold)
+}
+
+// Pass is one run of the network over an image. It is good until the next one.
+type Pass struct {
+	model     *Model
+	outputs   trainer.Outputs[float32]
+	letterbox data.Letterbox
+	// width and height are those of the image.
+	width, height int
+}
+
+// Forward letterboxes an image and runs the network on it in evaluation mode.
+func (m *Model) Forward(raster *data.Raster) (*Pass, error) {
 	side := m.Settings.Data.ImgSize
 	letterbox := data.NewLetterbox(raster.Width, raster.Height, side, side)
 	codes := make([]uint8, 3*side*side)
@@ -39,105 +55,110 @@ func (m *Model) Image(raster *data.Raster, threshold float64) ([]Instance, error
 	if err != nil {
 		return nil, err
 	}
-	found := decoder{size: side, letterbox: letterbox, width: raster.Width, height: raster.Height, threshold: threshold}
-	size := objective.Size{Batch: 1, Height: side, Width: side, Classes: m.Settings.Model.Classes}
-	images, err := branchOf(outputs).Images(size)
-	if err != nil {
-		return nil, err
-	}
-	switch m.Settings.Task {
-	case "obb":
-		return found.oriented(images[0])
-	case "segment":
-		return found.masks(images[0], outputs)
-	case "pose":
-		return found.keypoints(images[0]), nil
-	}
-	return found.boxes(images[0]), nil
+	return &Pass{m, outputs, letterbox, raster.Width, raster.Height}, nil
 }
 
-// branchOf are the outputs of the one-to-one branch.
-func branchOf(outputs trainer.Outputs[float32]) decode.Branch[float32] {
-	return decode.Branch[float32]{
-		Class: outputs["o2o_cls"], Box: outputs["o2o_box"], Angle: outputs["o2o_angle"],
-		Coefficient: outputs["o2o_coeff"], Keypoint: outputs["o2o_keypoint"],
-	}
+// EndToEnd decodes the one-to-one branch: the best 300 anchors without
+// suppression, back in pixels of the image (YOLO26 specification, data and
+// evaluation sections 8.1, 8.4 and 8.5). Rows below the threshold are left out.
+func (p *Pass) EndToEnd(threshold float64) ([]Instance, error) {
+	return p.instances("o2o", decoder{
+		boxes: func(image decode.Image[float32]) []decode.Detection { return image.TopK(decode.DefaultTopK()) },
+		rotated: func(image decode.Image[float32]) ([]decode.Rotated, error) {
+			return image.TopKRotated(decode.DefaultTopK())
+		},
+	}, threshold)
 }
 
-// decoder turns the rows of one image into instances.
+// Suppressed decodes the one-to-many branch with suppression by class (sections
+// 8.2 and 8.3).
+func (p *Pass) Suppressed(threshold float64) ([]Instance, error) {
+	return p.instances("o2m", decoder{
+		boxes: func(image decode.Image[float32]) []decode.Detection {
+			return image.Suppressed(decode.DefaultSuppression())
+		},
+		rotated: func(image decode.Image[float32]) ([]decode.Rotated, error) {
+			return image.SuppressedRotated(decode.DefaultSuppression())
+		},
+	}, threshold)
+}
+
+// decoder picks the rows of an image.
 type decoder struct {
-	size, width, height int
-	letterbox           data.Letterbox
-	threshold           float64
+	boxes   func(decode.Image[float32]) []decode.Detection
+	rotated func(decode.Image[float32]) ([]decode.Rotated, error)
 }
 
-// keep tells whether a row is shown.
-func (d decoder) keep(pick decode.Pick) bool { return pick.Score >= d.threshold && pick.Score > 0 }
-
-func (d decoder) oriented(image decode.Image[float32]) ([]Instance, error) {
-	rows, err := image.TopKRotated(decode.DefaultTopK())
+func (p *Pass) instances(branch string, rows decoder, threshold float64) ([]Instance, error) {
+	settings := p.model.Settings
+	side := settings.Data.ImgSize
+	images, err := decode.Branch[float32]{
+		Class: p.outputs[branch+"_cls"], Box: p.outputs[branch+"_box"], Angle: p.outputs[branch+"_angle"],
+		Coefficient: p.outputs[branch+"_coeff"], Keypoint: p.outputs[branch+"_keypoint"],
+	}.Images(objective.Size{Batch: 1, Height: side, Width: side, Classes: settings.Model.Classes})
 	if err != nil {
 		return nil, err
 	}
-	var found []Instance
-	for _, row := range rows {
-		if d.keep(row.Pick) {
-			box := row.Original(d.letterbox).Box
-			found = append(found, Instance{Class: row.Class, Score: row.Score, Box: box.Envelope(), Rotated: &box})
-		}
+	image := images[0]
+	if settings.Task == "obb" {
+		found, err := rows.rotated(image)
+		return p.oriented(found, threshold), err
 	}
-	return found, nil
-}
-
-func (d decoder) boxes(image decode.Image[float32]) []Instance {
-	var found []Instance
-	for _, row := range d.rows(image) {
-		found = append(found, d.instance(row))
-	}
-	return found
-}
-
-// rows are the boxes that are shown, on the canvas.
-func (d decoder) rows(image decode.Image[float32]) []decode.Detection {
 	var kept []decode.Detection
-	for _, row := range image.TopK(decode.DefaultTopK()) {
-		if d.keep(row.Pick) {
+	for _, row := range rows.boxes(image) {
+		if shown(row.Pick, threshold) {
 			kept = append(kept, row)
 		}
 	}
-	return kept
+	found := make([]Instance, len(kept))
+	for i, row := range kept {
+		found[i] = Instance{Class: row.Class, Score: row.Score, Box: row.Original(p.letterbox).Box}
+	}
+	switch settings.Task {
+	case "pose":
+		p.addKeypoints(found, kept, image)
+	case "segment":
+		return found, p.addMasks(found, kept, image)
+	}
+	return found, nil
 }
 
-func (d decoder) instance(row decode.Detection) Instance {
-	return Instance{Class: row.Class, Score: row.Score, Box: row.Original(d.letterbox).Box}
+// shown tells whether a row is one of a detection.
+func shown(pick decode.Pick, threshold float64) bool {
+	return pick.Score >= threshold && pick.Score > 0
 }
 
-func (d decoder) keypoints(image decode.Image[float32]) []Instance {
+func (p *Pass) oriented(rows []decode.Rotated, threshold float64) []Instance {
 	var found []Instance
-	for _, row := range d.rows(image) {
-		instance := d.instance(row)
-		for _, p := range image.Keypoints(row.Anchor) {
-			instance.Keypoints = append(instance.Keypoints, d.letterbox.InversePoint(p))
+	for _, row := range rows {
+		if shown(row.Pick, threshold) {
+			box := row.Original(p.letterbox).Box
+			found = append(found, Instance{Class: row.Class, Score: row.Score, Box: box.Envelope(), Rotated: &box})
 		}
-		found = append(found, instance)
 	}
 	return found
 }
 
-func (d decoder) masks(image decode.Image[float32], outputs trainer.Outputs[float32]) ([]Instance, error) {
-	prototypes, err := decode.NewPrototypes(outputs["prototypes"], 1, d.size, d.size)
-	if err != nil {
-		return nil, fmt.Errorf("prototypes: %w", err)
+func (p *Pass) addKeypoints(found []Instance, rows []decode.Detection, image decode.Image[float32]) {
+	for i, row := range rows {
+		for _, point := range image.Keypoints(row.Anchor) {
+			found[i].Keypoints = append(found[i].Keypoints, p.letterbox.InversePoint(point))
+		}
 	}
-	var found []Instance
-	for _, row := range d.rows(image) {
+}
+
+func (p *Pass) addMasks(found []Instance, rows []decode.Detection, image decode.Image[float32]) error {
+	side := p.model.Settings.Data.ImgSize
+	prototypes, err := decode.NewPrototypes(p.outputs["prototypes"], 1, side, side)
+	if err != nil {
+		return fmt.Errorf("prototypes: %w", err)
+	}
+	for i, row := range rows {
 		canvas, err := prototypes[0].CanvasMask(image.Coefficients(row.Anchor), row.Box)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		instance := d.instance(row)
-		instance.Mask = decode.OriginalMask(canvas, d.letterbox, d.width, d.height)
-		found = append(found, instance)
+		found[i].Mask = decode.OriginalMask(canvas, p.letterbox, p.width, p.height)
 	}
-	return found, nil
+	return nil
 }
