@@ -137,6 +137,7 @@ func settingsOf(steps int, capture bool) (*config.Settings, error) {
 	s.Data.ImgSize, s.Data.BatchSize = imageSize, batchSize
 	s.Trainer.MaxEpochs = (steps*batchSize + images - 1) / images
 	s.Trainer.GradientClip = 10
+	s.Run.Dir = "" // the fits are compared in memory
 	s.Optim.WarmupEpochs = 1
 	return s, nil
 }
