@@ -63,7 +63,7 @@ func TestMain(m *testing.M) {
 }
 
 func writeScenes(folder string) error {
-	if err := scenes.WriteOriented(folder, scenes.Folder{Train: trained, Val: 3}, scenes.Options{Size: imageSize, Objects: 3, Seed: 5}); err != nil {
+	if err := scenes.WriteOriented(folder, scenes.Folder{Train: trained, Val: 1}, scenes.Options{Size: imageSize, Objects: 3, Seed: 5}); err != nil {
 		return err
 	}
 	for image, rows := range map[int]string{2: "", 3: "", 4: uncovered, 5: uncovered} {
@@ -131,6 +131,15 @@ func (f *fixture[T]) End(_ int, figures []trainer.Term) {
 	f.validation = append(f.validation, figures)
 }
 
+// plan is the network of all fits; running it does not change it.
+var plan = sync.OnceValues(func() (*ir.Stage, error) {
+	defined, err := obb.Define(yolo26.Test, len(scenes.Classes)).Build()
+	if err != nil {
+		return nil, err
+	}
+	return pass.Run(defined, nil)
+})
+
 // start describes a fit to open.
 type start[T device.Float] struct {
 	settings  *config.Settings
@@ -145,9 +154,7 @@ type start[T device.Float] struct {
 // open prepares a fit; the error is that of trainer.New.
 func (s start[T]) open(t *testing.T) (*fixture[T], error) {
 	t.Helper()
-	defined, err := obb.Define(yolo26.Test, s.settings.Model.Classes).Build()
-	require.NoError(t, err)
-	plan, err := pass.Run(defined, nil)
+	plan, err := plan()
 	require.NoError(t, err)
 	task, format, err := catalog.Task[T](s.settings, []*ir.Stage{plan})
 	require.NoError(t, err)
