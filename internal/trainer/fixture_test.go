@@ -1,6 +1,7 @@
 package trainer_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,6 +149,7 @@ type start[T device.Float] struct {
 	stopAfter int
 	shuffle   bool
 	noVal     bool
+	split     string // to train on, "" for train
 	objective func(trainer.Objective[T]) trainer.Objective[T]
 }
 
@@ -188,7 +190,7 @@ func (s start[T]) loaders(t *testing.T, format data.RowFormat) trainer.Data {
 	if s.shuffle {
 		pipeline = data.TrainingPipeline(data.Augmentation{Size: imageSize, Mosaic: 1, CloseEpoch: 1, Flip: 0.5, HSV: data.DefaultHSV})
 	}
-	d := trainer.Data{Train: loader("train", pipeline, s.shuffle)}
+	d := trainer.Data{Train: loader(cmp.Or(s.split, "train"), pipeline, s.shuffle)}
 	if !s.noVal {
 		d.Validation = loader("val", data.ValidationPipeline(imageSize), false)
 	}
