@@ -64,6 +64,13 @@ func fit[T device.Float](ctx context.Context, r Request) (summary *Summary, err 
 	options.StopAfter, options.Log = r.StopAfter, r.Progress
 	meter := newMeter(r.Progress, r.Settings.Trainer.MaxEpochs, r.Settings.Data.BatchSize, loaders)
 	options.Progress = meter
+	var records *recorder
+	if options.Dir != "" {
+		if records, err = newRecorder(meter, options.Dir, loaders.Train.Batches(), options.Resume != "", r.Progress); err != nil {
+			return nil, err
+		}
+		options.Progress = records
+	}
 	f, err := trainer.New(dev, task, loaders, options)
 	if err != nil {
 		return nil, err
@@ -71,6 +78,12 @@ func fit[T device.Float](ctx context.Context, r Request) (summary *Summary, err 
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if err := writeSettings(r.Settings); err != nil {
 		return nil, err
+	}
+	if records != nil {
+		records.losses = f.Losses
+		if err := drawBatches(ctx, options.Dir, loaders, described.Names); err != nil {
+			return nil, err
+		}
 	}
 	runErr := f.Run(ctx)
 	if runErr != nil && ctx.Err() == nil {
