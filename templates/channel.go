@@ -42,7 +42,7 @@ type reduction struct {
 func (b *builder) reduction(f *flat, c int) reduction {
 	lanes := powerOfTwo((c+f.vector-1)/f.vector, 32)
 	sets := (c + lanes*f.vector - 1) / (lanes * f.vector)
-	return reduction{lanes: lanes, sets: sets, blocks: b.splits(f.rows(), channelThreads/lanes*8, sets)}
+	return reduction{lanes: lanes, sets: sets, blocks: Smaller(b.splits(f.rows(), channelThreads/lanes*8, sets), Number(mostRows))}
 }
 
 // channelFields are the arguments of a kernel over channels; tensors by role.
@@ -63,7 +63,8 @@ func (b *builder) coefficientFields(mean, rstd, scale, shift ir.Ref) []field {
 	return []field{{"mean", b.address(mean)}, {"rstd", b.address(rstd)}, {"scale", b.address(scale)}, {"shift", b.address(shift)}}
 }
 
-// batchStatistics has two launches.
+// batchStatistics has two launches; the first is left out when the convolution
+// that makes X takes the sums.
 //
 //	kernel                    grid                     block  scratch
 //	batch_statistics_partial  splits, channel sets     256    splits * C * 12
@@ -81,10 +82,15 @@ func (b *builder) batchStatistics(k *ir.BatchStatistics) error {
 		return err
 	}
 	r := b.reduction(f, c)
+	if b.left {
+		r.blocks = b.rows
+	}
 	fields := b.channelFields(f, k.X, 0, 0, &r, field{"mean", b.address(k.Mean)}, field{"rstd", b.address(k.Rstd)},
 		field{"running_mean", b.address(k.RunningMean)}, field{"running_variance", b.address(k.RunningVar)}, field{"batches", b.address(k.Batches)})
-	b.add("statistics", "batch_statistics_partial", "channel", channelThreads, [3]Expr{r.blocks, Number(r.sets), Number(1)}, Times(r.blocks, Number(12*c)), fields,
-		"index_t", f.rank(), c, f.vector, r.lanes, x)
+	if !b.left {
+		b.add("statistics", "batch_statistics_partial", "channel", channelThreads, [3]Expr{r.blocks, Number(r.sets), Number(1)}, Times(r.blocks, Number(12*c)), fields,
+			"index_t", f.rank(), c, f.vector, r.lanes, x)
+	}
 	b.add("statistics", "batch_statistics_finish", "channel", channelThreads, grid1(Number((c+7)/8)), Expr{}, fields,
 		c, Bits(k.Epsilon), Bits(k.Momentum), k.Cumulative)
 	return nil
@@ -131,7 +137,8 @@ func (b *builder) normalize(k *ir.Normalize) error {
 	return nil
 }
 
-// normalizeReduce has two launches.
+// normalizeReduce has two launches; the first is left out when the convolution
+// that makes DY takes the sums.
 //
 //	kernel                    grid                     block  scratch
 //	normalize_reduce_partial  splits, channel sets     256    splits * C * 8
@@ -146,10 +153,15 @@ func (b *builder) normalizeReduce(k *ir.NormalizeReduce) error {
 		return err
 	}
 	r := b.reduction(f, c)
+	if b.left {
+		r.blocks = b.rows
+	}
 	fields := b.channelFields(f, k.X, k.DY, 0, &r, append(b.coefficientFields(k.Mean, k.Rstd, k.Scale, k.Shift),
 		field{"dscale", b.address(k.DScale)}, field{"dshift", b.address(k.DShift)})...)
-	b.add("statistics", "normalize_reduce_partial", "channel", channelThreads, [3]Expr{r.blocks, Number(r.sets), Number(1)}, Times(r.blocks, Number(8*c)), fields,
-		functionArguments(k.Activation, k.Slope), "index_t", f.rank(), c, f.vector, r.lanes, types[0], types[1])
+	if !b.left {
+		b.add("statistics", "normalize_reduce_partial", "channel", channelThreads, [3]Expr{r.blocks, Number(r.sets), Number(1)}, Times(r.blocks, Number(8*c)), fields,
+			functionArguments(k.Activation, k.Slope), "index_t", f.rank(), c, f.vector, r.lanes, types[0], types[1])
+	}
 	b.add("statistics", "normalize_reduce_finish", "channel", channelThreads, grid1(Number((c+7)/8)), Expr{}, fields, c)
 	return nil
 }

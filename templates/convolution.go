@@ -53,6 +53,12 @@ func (c *convolution) tiled() bool {
 	return !c.depthwise() && c.groupInputs >= 8
 }
 
+// narrow: too few input channels for a tile of each tap, so that all weights of
+// an output channel make one; the forward pass and the weight gradient alone.
+func (c *convolution) narrow() bool {
+	return !c.depthwise() && !c.tiled()
+}
+
 // shape prints the template argument that the tile kernels share.
 func (c *convolution) shape(bm, bn int) string {
 	return fmt.Sprintf("convolution_shape<%d, %d, %d, %d, %d, %d, %d>", c.inputs, c.outputs, c.kernel, c.stride, c.groups, bm, bn)
@@ -116,8 +122,8 @@ func (b *builder) convolve(c *convolution, gradient bool, bias ir.Ref, accumulat
 	if err != nil {
 		return err
 	}
-	weight := b.address(c.weight)
-	if c.tiled() {
+	weight, narrow := b.address(c.weight), c.narrow() && !gradient && b.stage.Tensor(input).Elem == ir.Activation
+	if c.tiled() || narrow {
 		weight = fmt.Sprintf("c->packed + %d * e", b.packed[c.weight])
 	}
 	arguments := append([]field{{"input", b.mapText(input)}, {"output", b.mapText(output)}, {"weight", weight}, {"bias", b.address(bias)}}, b.sizeFields(input, output)...)
@@ -125,7 +131,7 @@ func (b *builder) convolve(c *convolution, gradient bool, bias ir.Ref, accumulat
 	case c.depthwise():
 		b.convolveDepthwise(c, gradient, bias != 0, accumulate, input, output, types, arguments)
 		return nil
-	case c.tiled():
+	case c.tiled() || narrow:
 		return b.convolveTiles(c, gradient, bias != 0, accumulate, input, output, types, arguments)
 	}
 	width := c.groupWidth
@@ -158,12 +164,32 @@ func (b *builder) convolveTiles(c *convolution, gradient, bias, accumulate bool,
 	if err != nil {
 		return err
 	}
-	grid := [3]Expr{Ceiling(pixels, Number(bm)), Number(tiles), Number(classes * c.groups)}
 	vector := depth%8 == 0 && b.mapVector(8, input) == 8
-	pair := width%2 == 0 && b.mapVector(2, output) == 2
-	b.add("convolution", "convolution", "convolution", tileThreads, grid, Expr{}, arguments,
-		"element", "tf32", "index_t", c.shape(bm, bn), gradient, vector, pair, bias, accumulate, types[1])
+	v := b.resultVector(width, output)
+	blocks, sums, scratch := Ceiling(pixels, Number(bm)), "no_sums", Expr{}
+	if b.sums != nil {
+		blocks = Smaller(blocks, Number(max(1, mostRows/classes)))
+		b.rows = Times(blocks, Number(classes))
+		var fields []field
+		sums, fields, scratch = b.sums.launch(b, width*c.groups)
+		arguments = append(arguments, fields...)
+	}
+	b.add("convolution", "convolution", "convolution", tileThreads, [3]Expr{blocks, Number(tiles), Number(classes * c.groups)}, scratch, arguments,
+		"element", "tf32", "index_t", c.shape(bm, bn), gradient, c.narrow(), vector, v, bias, accumulate, types[1], sums)
 	return nil
+}
+
+// resultVector is the number of neighbouring channels of one group that are
+// written at once, in all of the given maps.
+func (b *builder) resultVector(width int, refs ...ir.Ref) int {
+	if b.sums != nil {
+		refs = append(refs, b.sums.maps()...)
+	}
+	v := b.mapVector(8, refs...)
+	for width%v != 0 || b.sums != nil && !b.sums.aligned(b, v) {
+		v /= 2
+	}
+	return v
 }
 
 func (b *builder) convolveDepthwise(c *convolution, gradient, bias, accumulate bool, input, output ir.Ref, types []any, arguments []field) {

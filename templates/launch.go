@@ -39,25 +39,42 @@ type builder struct {
 	nominal  ir.Sizes
 	packed   map[ir.Ref]int // weight -> first element of its packed copy
 	launches []Launch
+
+	sums *sums // what a convolution sums of its result; nil for nothing
+	rows Expr  // partial results of a channel that a convolution leaves, or has left
+	left bool  // the first pass of a reduction has been done
 }
 
-// Launches gives the kernel launches of each operation of a program, in order.
+// Launches gives the kernel launches of each operation of a program, in order;
+// operations that do not take part in passes of the given mode have none.
 // Every kind of kernel that a finished plan may hold has an entry in emit; the
 // table in the documentation of each kind's function says how its grid and
 // scratch memory follow from its shape.
-func Launches(stage *ir.Stage, ops []ir.Op) ([][]Launch, error) {
-	packed, _, err := packing(stage)
+func Launches(stage *ir.Stage, ops []ir.Op, mode ir.Mode) ([][]Launch, error) {
+	packed, err := packing(stage)
 	if err != nil {
 		return nil, err
 	}
+	pairs, rows := taken(stage, ops, mode), map[int]Expr{}
 	all := make([][]Launch, len(ops))
 	for i := range ops {
-		b := &builder{stage: stage, op: &ops[i], nominal: nominal(stage), packed: packed}
+		if !in(&ops[i], mode) {
+			continue
+		}
+		b := &builder{stage: stage, op: &ops[i], nominal: nominal(stage), packed: packed.first}
+		b.rows, b.left = rows[i], rows[i].op != leaf
+		reduction, sums := pairs[i]
+		if sums {
+			b.sums = sumsOf(&ops[reduction])
+		}
 		if err := b.check(); err != nil {
 			return nil, wrap(&ops[i], err)
 		}
 		if err := b.emit(); err != nil {
 			return nil, wrap(&ops[i], err)
+		}
+		if sums {
+			rows[reduction] = b.rows
 		}
 		all[i] = b.launches
 	}
@@ -92,7 +109,7 @@ func (b *builder) emit() error {
 	case *ir.Normalize:
 		return b.normalize(k)
 	case *ir.Activate:
-		return b.elementwise(b.activation("activate_operation", k.Activation, k.Slope), false, k.Y, k.X)
+		return b.elementwise(b.activation("activate_operation", k.Activation, k.Slope, k.Y), false, k.Y, k.X)
 	case *ir.Add:
 		return b.elementwise("add_operation", false, k.Y, k.A, k.B)
 	case *ir.Multiply:
@@ -133,7 +150,7 @@ func (b *builder) emitGradient() error {
 	case *ir.ChannelSum:
 		return b.channelSum(k)
 	case *ir.ActivateGradient:
-		return b.elementwise(b.activation("activate_gradient_operation", k.Activation, k.Slope), k.Accumulate, k.DX, k.DY, k.X)
+		return b.elementwise(b.activation("activate_gradient_operation", k.Activation, k.Slope, k.DX), k.Accumulate, k.DX, k.DY, k.X)
 	case *ir.MaxPoolGradient:
 		return b.maxPoolGradient(k)
 	case *ir.AveragePoolGradient:

@@ -172,9 +172,14 @@ func (b *builder) sizeFields(input, output ir.Ref) []field {
 	return fields
 }
 
-// activation prints an operation template over an activation function.
-func (b *builder) activation(template string, f ir.Function, slope float64) string {
-	return template + "<" + functionArguments(f, slope) + ">"
+// activation prints an operation template over an activation function, for a
+// result y.
+func (b *builder) activation(template string, f ir.Function, slope float64, y ir.Ref) string {
+	t := "element"
+	if b.stage.Tensor(y).Elem != ir.Activation {
+		t = "float"
+	}
+	return template + "<" + functionArguments(f, slope) + ", " + t + ">"
 }
 
 // functionArguments is an activation function as two template arguments. The

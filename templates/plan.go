@@ -81,17 +81,21 @@ func plan(stage *ir.Stage, pkg string) (*planned, error) {
 	if err := p.pack(stage); err != nil {
 		return nil, err
 	}
-	forward, err := p.operations(stage, "forward", stage.Forward)
+	forward, err := p.operations(stage, "forward", stage.Forward, ir.Training)
+	if err != nil {
+		return nil, err
+	}
+	evaluation, err := p.operations(stage, "evaluation", stage.Forward, ir.Eval)
 	if err != nil {
 		return nil, err
 	}
 	p.utilities(stage)
 	packs := len(p.Packs)
 	p.addProgram(forward, "forward_training", "forward pass in training", packs, ir.Training)
-	p.addProgram(forward, "forward_evaluation", "forward pass in evaluation", packs, ir.Eval)
+	p.addProgram(evaluation, "forward_evaluation", "forward pass in evaluation", packs, ir.Eval)
 	for i, b := range stage.Backward {
 		name := fmt.Sprintf("backward_%d", i)
-		list, err := p.operations(stage, name, b.Ops)
+		list, err := p.operations(stage, name, b.Ops, ir.Training)
 		if err != nil {
 			return nil, err
 		}
@@ -124,9 +128,9 @@ type listing struct {
 }
 
 // operations adds the functions of a list of operations and the kernels that
-// they launch.
-func (p *planned) operations(stage *ir.Stage, prefix string, ops []ir.Op) (*listing, error) {
-	launches, err := Launches(stage, ops)
+// they launch in passes of a mode.
+func (p *planned) operations(stage *ir.Stage, prefix string, ops []ir.Op, mode ir.Mode) (*listing, error) {
+	launches, err := Launches(stage, ops, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +145,10 @@ func (p *planned) operations(stage *ir.Stage, prefix string, ops []ir.Op) (*list
 			if bytes := launch.Scratch.C(); bytes != "0" {
 				p.Scratch[op.Lane] = append(p.Scratch[op.Lane], bytes)
 			}
+		}
+		if !in(&op, mode) {
+			l.functions, l.nodes = append(l.functions, ""), append(l.nodes, 0)
+			continue
 		}
 		l.functions = append(l.functions, p.function(fmt.Sprintf("%s_%d", prefix, i), &op, launches[i]))
 		l.nodes = append(l.nodes, len(launches[i]))
@@ -221,34 +229,20 @@ func (p *planned) addProgram(l *listing, name, title string, packs int, mode ir.
 
 // pack lists the weights that the first launches rewrite.
 func (p *planned) pack(stage *ir.Stage) error {
-	first, elements, err := packing(stage)
+	all, err := packing(stage)
 	if err != nil {
 		return err
 	}
-	p.Packed = elements
-	weights := make([]ir.Ref, 0, len(first))
-	for w := range first {
-		weights = append(weights, w)
-	}
-	sort.Slice(weights, func(i, j int) bool { return weights[i] < weights[j] })
+	p.Packed = all.elements
 	b := &builder{stage: stage}
-	for i, w := range weights {
+	for i, w := range all.weights {
 		if i%packsALaunch == 0 {
 			p.Packs = append(p.Packs, nil)
 		}
-		var d [4]int
-		for axis := range d {
-			if d[axis], err = b.constant(w, axis); err != nil {
-				return err
-			}
-		}
 		last := len(p.Packs) - 1
-		p.Packs[last] = append(p.Packs[last], packEntry{
-			Source: b.address(w), Target: fmt.Sprintf("c->packed + %d * e", first[w]),
-			Outputs: fmt.Sprint(d[0]), Inputs: fmt.Sprint(d[1]), Taps: fmt.Sprint(d[2] * d[3]), Padded: fmt.Sprint((d[1] + 15) / 16 * 16),
-		})
+		p.Packs[last] = append(p.Packs[last], all.entry(b, w))
 	}
-	if len(weights) > 0 {
+	if len(all.weights) > 0 {
 		p.Kernels = append(p.Kernels, Kernel{Name: symbol("pack_weights<element>"), Threads: 256, Call: "pack_weights<element>", Struct: "reprise_pack_arguments", File: "pack"})
 	}
 	return nil

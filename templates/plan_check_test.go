@@ -102,7 +102,7 @@ func TestKernelsAreShared(t *testing.T) {
 
 func mustLaunches(t *testing.T, stage *ir.Stage) []Launch {
 	t.Helper()
-	lists, err := Launches(stage, stage.Forward)
+	lists, err := Launches(stage, stage.Forward, ir.Training)
 	require.NoError(t, err)
 	var all []Launch
 	for _, l := range lists {

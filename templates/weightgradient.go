@@ -1,8 +1,6 @@
 package templates
 
 import (
-	"sort"
-
 	"github.com/reprise-ml/reprise/gen/ir"
 )
 
@@ -13,7 +11,7 @@ const wantedBlocks = 528
 
 // partialBytes bounds the partial sums of a weight gradient, which are written
 // and read once more.
-const partialBytes = 8 << 20
+const partialBytes = 16 << 20
 
 // conv2dWeightGradient has two launches.
 //
@@ -50,22 +48,30 @@ func (b *builder) conv2dWeightGradient(k *ir.Conv2dWeightGradient) error {
 		if err := b.need(ir.Activation, k.X, k.DY); err != nil {
 			return err
 		}
-		bn := columns(c.groupInputs)
-		together := min(taps, map[int]int{16: 9, 32: 3, 64: 3}[bn])
-		tiles := ((c.groupWidth + 63) / 64) * ((c.groupInputs + bn - 1) / bn)
-		sets := (taps + together - 1) / together * c.groups
+		inputs, passes := c.groupInputs, taps // channels of X in a tile, and tiles of X for one of dY
+		if c.narrow() {
+			inputs, passes = c.groupInputs*taps, 1
+		}
+		bn := columns(inputs)
+		together := min(passes, map[int]int{16: 9, 32: 3, 64: 3}[bn])
+		tiles := ((c.groupWidth + 63) / 64) * ((inputs + bn - 1) / bn)
+		sets := (passes + together - 1) / together * c.groups
 		splits = Smaller(b.splits(pixels, 256, tiles*sets), Number(max(1, partialBytes/(4*total))))
 		grid := [3]Expr{splits, Number(tiles), Number(sets)}
 		vectorX := c.groupInputs%8 == 0 && b.mapVector(8, k.X) == 8
 		vectorDY := c.groupWidth%8 == 0 && b.mapVector(8, k.DY) == 8
 		b.add("weight_gradient", "weight_gradient_partial", "weight_gradient", tileThreads, grid, Times(splits, Number(4*total)), partial(splits),
-			"element", "tf32", "index_t", c.shape(64, bn), together, vectorX, vectorDY)
+			"element", "tf32", "index_t", c.shape(64, bn), together, c.narrow(), vectorX, vectorDY)
 	}
 	reduce := []field{{"partial", "c->scratch[lane]"}, {"result", b.address(k.DWeight)}, {"rows", "(int32_t)(" + splits.C() + ")"}}
-	// The partial sums of a depthwise layer lie as one group of C outputs.
+	// The partial sums of a depthwise layer lie as one group of C outputs, those of
+	// a narrow layer as the parameter does.
 	inputs, groups := c.inputs, c.groups
-	if c.depthwise() {
+	switch {
+	case c.depthwise():
 		inputs, groups = 1, 1
+	case c.narrow():
+		inputs, taps = inputs*taps, 1
 	}
 	b.add("weight_gradient", "weight_gradient_reduce", "reduce", 256, grid1(Number((total+31)/32)), Expr{}, reduce,
 		inputs, c.outputs, taps, groups, k.Accumulate)
@@ -77,52 +83,3 @@ func (b *builder) conv2dWeightGradient(k *ir.Conv2dWeightGradient) error {
 func (b *builder) splits(rows Expr, least, others int) Expr {
 	return Smaller(Ceiling(rows, Number(least)), Number(max(1, wantedBlocks/others)))
 }
-
-// packing places the packed copies of all weights that the tile kernels read:
-// the first element of each, and the elements in all. Copies start at multiples
-// of 64 elements, so that 16-byte loads are aligned.
-func packing(stage *ir.Stage) (first map[ir.Ref]int, elements int, err error) {
-	programs := [][]ir.Op{stage.Forward}
-	for _, p := range stage.Backward {
-		programs = append(programs, p.Ops)
-	}
-	layers := map[ir.Ref]*convolution{}
-	for _, ops := range programs {
-		for i := range ops {
-			b := &builder{stage: stage, op: &ops[i]}
-			var c *convolution
-			switch k := ops[i].Do.(type) {
-			case *ir.Conv2d:
-				c, err = b.layer(k.X, k.Weight, k.Y, k.Kernel, k.Stride, k.Groups)
-			case *ir.Conv2dInputGradient:
-				c, err = b.layer(k.DX, k.Weight, k.DY, k.Kernel, k.Stride, k.Groups)
-			}
-			if err != nil {
-				return nil, 0, wrap(&ops[i], err)
-			}
-			if c != nil && c.tiled() {
-				layers[c.weight] = c
-			}
-		}
-	}
-	first = map[ir.Ref]int{}
-	for _, w := range sortedWeights(layers) {
-		first[w] = elements
-		elements += (packedElements(layers[w]) + 63) / 64 * 64
-	}
-	return first, elements, nil
-}
-
-func sortedWeights(layers map[ir.Ref]*convolution) []ir.Ref {
-	weights := make([]ir.Ref, 0, len(layers))
-	for w := range layers {
-		weights = append(weights, w)
-	}
-	sort.Slice(weights, func(i, j int) bool { return weights[i] < weights[j] })
-	return weights
-}
-
-// padded is the length of a packed row: input channels up to a multiple of 16.
-func padded(c *convolution) int { return (c.groupInputs + 15) / 16 * 16 }
-
-func packedElements(c *convolution) int { return c.kernel * c.kernel * c.outputs * padded(c) }

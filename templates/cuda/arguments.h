@@ -27,11 +27,17 @@ struct reprise_tensor {
   int64_t stride[4];
 };
 
-// One convolution or its input gradient; for the latter input is dY and output dX.
+// One convolution or its input gradient; for the latter input is dY and output
+// dX. partial and what follows belong to the sums that a launch takes of its
+// result on the way: batch statistics, which count the batch, or the sums of the
+// gradient of the batch norm below, whose input is below.
 struct reprise_convolution_arguments {
   struct reprise_map input, output;
   uint64_t weight, bias;
   int32_t batch, input_height, input_width, output_height, output_width;
+  uint64_t partial, batches;
+  struct reprise_map below;
+  uint64_t mean, rstd, scale, shift;
 };
 
 // The first pass of a weight gradient: span pixels of dY for each split.

@@ -4,19 +4,30 @@
 // that any batch and map size fills its tiles; columns are channels of the
 // result; the inner dimension runs over taps and, within a tap, over channels.
 //
-// Tiling: a block makes BM pixels x BN channels. It walks the inner dimension
-// in steps of one tap and tile_depth channels through a ring of three stages in
-// shared memory, filled by asynchronous copies two steps ahead. Copies outside
-// the map bring zeros, which is the padding.
-// Grid: (pixels/BM, channels/BN, groups * parity classes). Block: 128 threads.
+// Tiling: a block makes BM pixels x BN channels at a time and goes on to the
+// tile that lies gridDim.x tiles further. It walks the inner dimension in steps
+// of one tap and tile_depth channels through a ring of stages in shared memory,
+// filled by asynchronous copies ahead of the arithmetic. Copies outside the map
+// bring zeros, which is the padding. The result goes through shared memory too:
+// it is written, and summed if wanted, V neighbouring channels at a time.
+// Grid: (pixels/BM or fewer, channels/BN, groups * parity classes). Block: 128
+// threads.
 //
 // Input gradient of stride S: the pixels of dX fall into S*S parity classes;
 // each class meets a fixed subset of the taps, so no product with zero is made.
+//
+// A narrow layer has too few input channels for a tile of its own: its inner
+// dimension runs over all weights of an output channel in one tap, as the
+// parameter holds them, and its tiles are gathered element by element.
 #pragma once
+#include "sums.cuh"
 #include "tile.cuh"
 
 namespace reprise {
 
+// Shared memory that a ring may fill; more than 48 KiB would need a launch
+// attribute.
+constexpr int ring_bytes = 47 << 10;
 constexpr int stages = 3;
 
 // The taps that pixels of one parity meet along one axis: tap first + j * S
@@ -50,9 +61,13 @@ struct source {
   bool exists;
 };
 
-template <class T, bool Tf32, class Index, class S, bool Gradient, bool Vector, bool Pair, bool HasBias, bool Accumulate, class Y>
+template <class T, bool Tf32, class Index, class S, bool Gradient, bool Narrow, bool Vector, int V, bool HasBias, bool Accumulate, class Y, class Sums>
 struct convolution_kernel {
-  static constexpr int depth = Gradient ? S::CO : S::CI, width = Gradient ? S::CI : S::CO;
+  static constexpr int all_taps = S::Kernel * S::Kernel;
+  static constexpr int depth = Gradient ? S::CO : Narrow ? S::CI * all_taps
+                                                         : S::CI,
+                       width = Gradient ? S::CI : S::CO;
+  static constexpr int padded = Narrow ? (depth + 15) / 16 * 16 : S::Padded; // of a packed weight row
   static constexpr int BK = tile_depth<T, depth>, slices = (depth + BK - 1) / BK;
   static constexpr int step = Gradient ? S::Stride : 1;
   using product = tensor_product<T, Tf32, S::BM, S::BN, BK, false, Gradient>;
@@ -62,12 +77,25 @@ struct convolution_kernel {
     typename product::tile_a a;
     typename product::tile_b b;
   };
+  static constexpr int stages = int(sizeof(stage)) * 4 <= ring_bytes ? 4 : 3;
+
+  // The result on its way from the registers of the product to memory.
+  using result = tile<float, S::BM, S::BN>;
+  static constexpr int lanes = S::BN / V, row_lanes = tile_threads / lanes, rows_a_thread = S::BM / row_lanes;
+  static constexpr int rows_at_once = smaller(rows_a_thread, 8); // whose loads are on their way together
+  using sums = typename Sums::template of<V, Index, Y>;
+  using part = typename sums::part;
+  union alignas(16) memory {
+    stage ring[stages];
+    result tile;
+    part parts[row_lanes * S::BN];
+  };
 
   const reprise_convolution_arguments &p;
   const int group, parity_y, parity_x, first_column;
   const parity_taps<S::Kernel, S::Stride> taps_y, taps_x;
   int height, width_pixels; // of the map whose pixels are the rows of the product
-  Index pixels;
+  Index pixels, first_pixel;
   source<Index> from[pixels_a_thread];
 
   __device__ __forceinline__ explicit convolution_kernel(const reprise_convolution_arguments &p)
@@ -76,9 +104,19 @@ struct convolution_kernel {
     height = (p.output_height - parity_y + step - 1) / step;
     width_pixels = (p.output_width - parity_x + step - 1) / step;
     pixels = Index(p.batch) * Index(height) * Index(width_pixels);
+  }
+
+  // The channel that this thread writes and sums, in memory of all groups.
+  __device__ __forceinline__ int column() const { return first_column + int(threadIdx.x) % lanes * V; }
+  __device__ __forceinline__ bool writes() const { return column() < width; }
+  __device__ __forceinline__ int channel() const { return group * width + (writes() ? column() : 0); }
+
+  // Moves to a tile.
+  __device__ __forceinline__ void enter(Index tile) {
+    first_pixel = tile * S::BM;
 #pragma unroll
     for (int i = 0; i < pixels_a_thread; i++)
-      from[i] = locate(Index(blockIdx.x) * S::BM + threadIdx.x / chunks_a + i * (tile_threads / chunks_a));
+      from[i] = locate(first_pixel + threadIdx.x / chunks_a + i * (tile_threads / chunks_a));
   }
 
   __device__ __forceinline__ source<Index> locate(Index pixel) const {
@@ -92,25 +130,51 @@ struct convolution_kernel {
     return s;
   }
 
-  __device__ __forceinline__ int steps() const { return (Gradient ? taps_y.count * taps_x.count : S::Kernel * S::Kernel) * slices; }
+  __device__ __forceinline__ int steps() const { return (Gradient ? taps_y.count * taps_x.count : Narrow ? 1
+                                                                                                         : all_taps) *
+                                                        slices; }
+
+  __device__ __forceinline__ bool inside(const source<Index> &s, int y, int x) const { return s.exists && y >= 0 && y < p.input_height && x >= 0 && x < p.input_width; }
 
   // Starts the copies of one step.
   __device__ __forceinline__ void fill(stage &to, int number) const {
     const int slice = number % slices, tap = number / slices;
     const int across = Gradient ? taps_x.count : S::Kernel;
     const int ty = tap / across, tx = tap % across;
-    const int channel = slice * BK + threadIdx.x % chunks_a * chunk<T>;
+    if constexpr (Narrow) {
+      gather(to.a, slice * BK + threadIdx.x % chunks_a * chunk<T>);
+    } else {
+      const int channel = slice * BK + threadIdx.x % chunks_a * chunk<T>;
 #pragma unroll
-    for (int i = 0; i < pixels_a_thread; i++) {
-      const int y = Gradient ? from[i].y - ty : from[i].y + ty, x = Gradient ? from[i].x - tx : from[i].x + tx;
-      const bool inside = from[i].exists && y >= 0 && y < p.input_height && x >= 0 && x < p.input_width;
-      const int valid = inside ? smaller(depth - channel, chunk<T>) : 0;
-      const Index offset = valid > 0 ? from[i].image + Index(y) * Index(p.input.row) + Index(x) * Index(p.input.column) + Index(group * depth + channel) * Index(Vector ? 1 : p.input.channel) : 0;
-      bring<Vector>(to.a.at(threadIdx.x / chunks_a + i * (tile_threads / chunks_a), threadIdx.x % chunks_a * chunk<T>), pointer<const T>(p.input.data) + offset, smaller(valid < 0 ? 0 : valid, chunk<T>), Index(p.input.channel));
+      for (int i = 0; i < pixels_a_thread; i++) {
+        const int y = Gradient ? from[i].y - ty : from[i].y + ty, x = Gradient ? from[i].x - tx : from[i].x + tx;
+        const int valid = inside(from[i], y, x) ? smaller(depth - channel, chunk<T>) : 0;
+        const Index offset = valid > 0 ? from[i].image + Index(y) * Index(p.input.row) + Index(x) * Index(p.input.column) + Index(group * depth + channel) * Index(Vector ? 1 : p.input.channel) : 0;
+        bring<Vector>(to.a.at(threadIdx.x / chunks_a + i * (tile_threads / chunks_a), threadIdx.x % chunks_a * chunk<T>), pointer<const T>(p.input.data) + offset, smaller(valid < 0 ? 0 : valid, chunk<T>), Index(p.input.channel));
+      }
     }
     const int ky = Gradient ? taps_y.first + ty * S::Stride : ty, kx = Gradient ? taps_x.first + tx * S::Stride : tx;
-    const T *weight = pointer<const T>(p.weight) + int64_t((ky * S::Kernel + kx) * S::Groups + group) * S::CO * S::Padded;
-    fill_weight(to.b, weight, slice * BK);
+    const int weight_tap = Narrow ? 0 : ky * S::Kernel + kx;
+    fill_weight(to.b, pointer<const T>(p.weight) + int64_t(weight_tap * S::Groups + group) * S::CO * padded, slice * BK);
+  }
+
+  // One chunk of a narrow layer's tile for each of the thread's pixels: weights
+  // first to first + chunk of an output channel, [input channel][tap].
+  __device__ __forceinline__ void gather(typename product::tile_a &to, int first) const {
+    reprise::group<T, chunk<T>> chunks[pixels_a_thread] = {};
+#pragma unroll
+    for (int e = 0; e < chunk<T>; e++) {
+      const int weight = first + e, input = weight / all_taps, ky = weight % all_taps / S::Kernel, kx = weight % S::Kernel;
+#pragma unroll
+      for (int i = 0; i < pixels_a_thread; i++) {
+        const int y = from[i].y + ky, x = from[i].x + kx;
+        if (weight < depth && inside(from[i], y, x))
+          chunks[i].element[e] = pointer<const T>(p.input.data)[from[i].image + Index(y) * Index(p.input.row) + Index(x) * Index(p.input.column) + Index(group * S::CI + input) * Index(p.input.channel)];
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < pixels_a_thread; i++)
+      *reinterpret_cast<reprise::group<T, chunk<T>> *>(to.at(threadIdx.x / chunks_a + i * (tile_threads / chunks_a), threadIdx.x % chunks_a * chunk<T>)) = chunks[i];
   }
 
   // The gradient reads weights as they lie, [Cout][Cin], with Cout as depth.
@@ -120,53 +184,121 @@ struct convolution_kernel {
       const int row = c / across, column = c % across * chunk<T>;
       const int output = Gradient ? first_depth + row : first_column + row;
       const int input = Gradient ? first_column + column : first_depth + column;
-      const bool exists = output < S::CO && input < S::Padded;
-      bring<true>(to.at(row, column), weight + (exists ? output * S::Padded + input : 0), exists ? chunk<T> : 0, 1);
+      const bool exists = output < S::CO && input < padded;
+      bring<true>(to.at(row, column), weight + (exists ? output * padded + input : 0), exists ? chunk<T> : 0, 1);
     }
   }
 
-  __device__ __forceinline__ void write(const product &sum) const {
-    sum.each([&](int m, int n, float v0, float v1) {
-      const Index pixel = Index(blockIdx.x) * S::BM + Index(m);
-      const int channel = first_column + n;
-      if (pixel >= pixels || channel >= width)
-        return;
-      const Index x = pixel % Index(width_pixels), rest = pixel / Index(width_pixels);
-      const Index row = rest % Index(height) * step + Index(parity_y), column = x * step + Index(parity_x);
-      if constexpr (HasBias) {
-        v0 += pointer<const float>(p.bias)[group * width + channel];
-        v1 += channel + 1 < width ? pointer<const float>(p.bias)[group * width + channel + 1] : 0x0p+0f;
-      }
-      const Index offset = pixel_offset(p.output, rest / Index(height), row, column) + Index(group * width + channel) * Index(Pair ? 1 : p.output.channel);
-      store_two<Pair, Accumulate>(pointer<Y>(p.output.data) + offset, Index(p.output.channel), width - channel, v0, v1);
-    });
+  // Where row m of the tile lies in a map of the shape of the result.
+  __device__ __forceinline__ Index place(const reprise_map &map, int m) const {
+    const Index pixel = first_pixel + Index(m);
+    const Index x = pixel % Index(width_pixels), rest = pixel / Index(width_pixels);
+    const Index row = rest % Index(height) * step + Index(parity_y), column = x * step + Index(parity_x);
+    return pixel_offset(map, rest / Index(height), row, column) + Index(channel()) * Index(V > 1 ? 1 : map.channel);
+  }
+
+  template <class E>
+  using neighbours = reprise::group<E, V>;
+
+  // Writes the tile and sums it on the way.
+  __device__ __forceinline__ void write(result &tile, sums &total) const {
+    if (!writes())
+      return;
+    float bias[V] = {};
+    if constexpr (HasBias)
+#pragma unroll
+      for (int i = 0; i < V; i++)
+        bias[i] = pointer<const float>(p.bias)[channel() + i];
+    for (int first = threadIdx.x / lanes; first < S::BM; first += rows_at_once * row_lanes)
+      write_rows(tile, first, bias, total);
+  }
+
+  __device__ __forceinline__ void write_rows(result &tile, int first, const float (&bias)[V], sums &total) const {
+    neighbours<Y> old[rows_at_once];
+    neighbours<typename sums::below> below[rows_at_once];
+    Index to[rows_at_once];
+#pragma unroll
+    for (int i = 0; i < rows_at_once; i++) {
+      const int m = first + i * row_lanes;
+      if (first_pixel + Index(m) >= pixels)
+        break;
+      to[i] = place(p.output, m);
+      if constexpr (Accumulate)
+        old[i] = fetch<V>(pointer<const Y>(p.output.data) + to[i]);
+      if constexpr (sums::reads_below)
+        below[i] = fetch<V>(pointer<const typename sums::below>(p.below.data) + place(p.below, m));
+    }
+#pragma unroll
+    for (int i = 0; i < rows_at_once; i++) {
+      const int m = first + i * row_lanes;
+      if (first_pixel + Index(m) >= pixels)
+        break;
+      float v[V], before[V] = {};
+      load<V>(v, tile.at(m, int(threadIdx.x) % lanes * V));
+      if constexpr (Accumulate)
+        widen<V>(before, old[i]);
+#pragma unroll
+      for (int j = 0; j < V; j++)
+        v[j] += Accumulate ? before[j] : bias[j];
+      const neighbours<Y> rounded = narrow<Y>(v);
+      *reinterpret_cast<neighbours<Y> *>(pointer<Y>(p.output.data) + to[i]) = rounded;
+      widen<V>(v, rounded);
+      total.take(v, below[i]);
+    }
+  }
+
+  // The block's row of partial results: [parity class][block][channel].
+  __device__ __forceinline__ void write_sums(memory &shared, const sums &total) const {
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      shared.parts[threadIdx.x / lanes * S::BN + int(threadIdx.x) % lanes * V + i] = total.result(i);
+    __syncthreads();
+    const int column = first_column + threadIdx.x;
+    if (threadIdx.x < S::BN && column < width)
+      pointer<part>(p.partial)[int64_t(blockIdx.z / S::Groups * gridDim.x + blockIdx.x) * (S::Groups * width) + group * width + column] = merge_column<row_lanes, S::BN>(shared.parts + threadIdx.x);
   }
 };
 
-template <class T, bool Tf32, class Index, class S, bool Gradient, bool Vector, bool Pair, bool HasBias, bool Accumulate, class Y>
+template <class T, bool Tf32, class Index, class S, bool Gradient, bool Narrow, bool Vector, int V, bool HasBias, bool Accumulate, class Y, class Sums>
 __device__ __forceinline__ void convolution(const reprise_convolution_arguments &p) {
-  using kernel = convolution_kernel<T, Tf32, Index, S, Gradient, Vector, Pair, HasBias, Accumulate, Y>;
-  __shared__ typename kernel::stage ring[stages];
-  const kernel k(p);
+  using kernel = convolution_kernel<T, Tf32, Index, S, Gradient, Narrow, Vector, V, HasBias, Accumulate, Y, Sums>;
+  constexpr int stages = kernel::stages;
+  __shared__ typename kernel::memory shared;
+  kernel k(p);
   const int steps = k.steps();
+  typename kernel::sums total(p, k.channel());
+  kernel::sums::start(p);
+  for (Index tile = blockIdx.x; tile * S::BM < k.pixels; tile += gridDim.x) {
+    k.enter(tile);
 #pragma unroll
-  for (int s = 0; s < stages - 1; s++) {
-    if (s < steps)
-      k.fill(ring[s], s);
-    copy_commit();
+    for (int s = 0; s < stages - 1; s++) {
+      if (s < steps)
+        k.fill(shared.ring[s], s);
+      copy_commit();
+    }
+    typename kernel::product sum;
+    sum.clear();
+    for (int s = 0; s < steps; s++) {
+      copy_wait<stages - 2>();
+      __syncthreads(); // step s has arrived for all, and all have left the stage that is filled next
+      if (s + stages - 1 < steps)
+        k.fill(shared.ring[(s + stages - 1) % stages], s + stages - 1);
+      copy_commit();
+      sum.accumulate(shared.ring[s % stages].a, shared.ring[s % stages].b);
+    }
+    copy_wait<0>();
+    __syncthreads(); // all have left the ring
+    sum.each([&](int m, int n, float v0, float v1) {
+      const float v[2] = {v0, v1};
+      store<2>(shared.tile.at(m, n), v);
+    });
+    __syncthreads();
+    k.write(shared.tile, total);
+    __syncthreads(); // the tile has been read
   }
-  typename kernel::product sum;
-  sum.clear();
-  for (int s = 0; s < steps; s++) {
-    copy_wait<stages - 2>();
-    __syncthreads(); // step s has arrived for all, and all have left the stage that is filled next
-    if (s + stages - 1 < steps)
-      k.fill(ring[(s + stages - 1) % stages], s + stages - 1);
-    copy_commit();
-    sum.accumulate(ring[s % stages].a, ring[s % stages].b);
-  }
-  copy_wait<0>();
-  k.write(sum);
+  if constexpr (kernel::sums::wanted)
+    k.write_sums(shared, total);
 }
 
 } // namespace reprise

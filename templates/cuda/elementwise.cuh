@@ -7,16 +7,17 @@
 
 namespace reprise {
 
-template <int A, uint32_t Slope>
+// T: what the result is stored as.
+template <int A, uint32_t Slope, class T>
 struct activate_operation {
   static constexpr int inputs = 1;
-  static __device__ __forceinline__ float apply(float x, float) { return activate<A, Slope>(x); }
+  static __device__ __forceinline__ float apply(float x, float) { return activate<A, Slope, T>(x); }
 };
 
-template <int A, uint32_t Slope>
+template <int A, uint32_t Slope, class T>
 struct activate_gradient_operation {
   static constexpr int inputs = 2;
-  static __device__ __forceinline__ float apply(float dy, float x) { return dy * activate_derivative<A, Slope>(x); }
+  static __device__ __forceinline__ float apply(float dy, float x) { return dy * activate_derivative<A, Slope, T>(x); }
 };
 
 struct add_operation {

@@ -121,6 +121,13 @@ __device__ __forceinline__ float power_of_two(float x) {
   return r;
 }
 
+// 1/x, relative error below 2^-22; 0 for infinity.
+__device__ __forceinline__ float reciprocal(float x) {
+  float r;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+
 // Division with the correctly rounded result.
 __device__ __forceinline__ float divide(float a, float b) {
   float r;

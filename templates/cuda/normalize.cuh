@@ -2,7 +2,8 @@
 // and residual, and the gradient once its two sums are known.
 //
 // Tiling: a thread owns V channels of four consecutive rows (pixels), so that
-// coefficients are read once for 4*V elements. 256 threads a block.
+// coefficients are read once for 4*V elements and four loads a tensor are on
+// their way at once. 256 threads a block.
 #pragma once
 #include "activation.cuh"
 
@@ -14,7 +15,8 @@ template <int V>
 struct coefficients {
   float mean[V], rstd[V], scale[V], shift[V];
 
-  __device__ __forceinline__ coefficients(const reprise_channel_arguments &p, int channel) {
+  template <class Arguments>
+  __device__ __forceinline__ coefficients(const Arguments &p, int channel) {
     load<V>(mean, pointer<const float>(p.mean) + channel);
     load<V>(rstd, pointer<const float>(p.rstd) + channel);
     load<V>(scale, pointer<const float>(p.scale) + channel);
@@ -27,63 +29,94 @@ struct coefficients {
   __device__ __forceinline__ float apply(float xhat, int i) const { return fused_multiply_add(xhat, scale[i], shift[i]); }
 };
 
+// The part of a thread: V channels of rows_a_thread rows, as far as they exist.
+template <class Index, int C, int V>
+struct channel_part {
+  Index rows, first;
+  int channel;
+
+  __device__ __forceinline__ explicit channel_part(const reprise_channel_arguments &p) {
+    rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
+    const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x;
+    first = item / (C / V) * rows_a_thread;
+    channel = int(item % (C / V)) * V;
+  }
+
+  __device__ __forceinline__ bool exists(int r) const { return first + Index(r) < rows; }
+
+  template <int Rank>
+  __device__ __forceinline__ Index offset(int r, const reprise_channel_arguments &p, const reprise_tensor &t) const {
+    return row_offset<Index, Rank>(first + Index(r), p.extent, t.stride) + inner_offset<V>(Index(channel), t.stride);
+  }
+
+  // Starts the loads of all rows; what does not exist stays undefined.
+  template <int Rank, class T>
+  __device__ __forceinline__ void fetch_rows(group<T, V> (&to)[rows_a_thread], const reprise_channel_arguments &p, const reprise_tensor &t) const {
+#pragma unroll
+    for (int r = 0; r < rows_a_thread; r++)
+      if (exists(r))
+        to[r] = fetch<V>(pointer<const T>(t.data) + offset<Rank>(r, p, t));
+  }
+};
+
 // y = act(xhat * scale + shift) + residual, which travels in the place of dy.
 template <int A, uint32_t Slope, bool Residual, class Index, int Rank, int C, int V, class X, class R, class Y>
 __device__ __forceinline__ void normalize(const reprise_channel_arguments &p) {
-  const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
-  const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x;
-  const Index first = item / (C / V) * rows_a_thread;
-  const int channel = int(item % (C / V)) * V;
-  if (first >= rows)
+  const channel_part<Index, C, V> part(p);
+  if (!part.exists(0))
     return;
-  const coefficients<V> k(p, channel);
+  group<X, V> xs[rows_a_thread];
+  group<R, V> residuals[rows_a_thread];
+  part.template fetch_rows<Rank>(xs, p, p.x);
+  if constexpr (Residual)
+    part.template fetch_rows<Rank>(residuals, p, p.dy);
+  const coefficients<V> k(p, part.channel);
 #pragma unroll
   for (int r = 0; r < rows_a_thread; r++) {
-    const Index row = first + r;
-    if (row >= rows)
+    if (!part.exists(r))
       break;
     float x[V], y[V], residual[V] = {};
-    load<V>(x, pointer<const X>(p.x.data) + row_offset<Index, Rank>(row, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride));
+    widen<V>(x, xs[r]);
     if constexpr (Residual)
-      load<V>(residual, pointer<const R>(p.dy.data) + row_offset<Index, Rank>(row, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride));
+      widen<V>(residual, residuals[r]);
 #pragma unroll
     for (int i = 0; i < V; i++) {
-      const float z = activate<A, Slope>(k.apply(k.hat(x[i], i), i));
+      const float z = activate<A, Slope, X>(k.apply(k.hat(x[i], i), i));
       y[i] = Residual ? z + residual[i] : z;
     }
-    store<V>(pointer<Y>(p.y.data) + row_offset<Index, Rank>(row, p.extent, p.y.stride) + inner_offset<V>(Index(channel), p.y.stride), y);
+    store<V>(pointer<Y>(p.y.data) + part.template offset<Rank>(r, p, p.y), y);
   }
 }
 
 // dx = scale*rstd * (g - dshift/M - xhat*dscale/M), g the gradient before the activation.
 template <int A, uint32_t Slope, bool Accumulate, class Index, int Rank, int C, int V, class DY, class X, class DX>
 __device__ __forceinline__ void normalize_gradient(const reprise_channel_arguments &p) {
-  const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
-  const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x;
-  const Index first = item / (C / V) * rows_a_thread;
-  const int channel = int(item % (C / V)) * V;
-  if (first >= rows)
+  const channel_part<Index, C, V> part(p);
+  if (!part.exists(0))
     return;
-  const coefficients<V> k(p, channel);
-  const float share = divide(0x1p+0f, float(rows));
+  group<X, V> xs[rows_a_thread];
+  group<DY, V> dys[rows_a_thread];
+  part.template fetch_rows<Rank>(xs, p, p.x);
+  part.template fetch_rows<Rank>(dys, p, p.dy);
+  const coefficients<V> k(p, part.channel);
+  const float share = divide(0x1p+0f, float(part.rows));
   float dscale[V], dshift[V];
-  load<V>(dscale, pointer<const float>(p.dscale) + channel);
-  load<V>(dshift, pointer<const float>(p.dshift) + channel);
+  load<V>(dscale, pointer<const float>(p.dscale) + part.channel);
+  load<V>(dshift, pointer<const float>(p.dshift) + part.channel);
 #pragma unroll
   for (int r = 0; r < rows_a_thread; r++) {
-    const Index row = first + r;
-    if (row >= rows)
+    if (!part.exists(r))
       break;
     float x[V], dy[V], dx[V];
-    load<V>(x, pointer<const X>(p.x.data) + row_offset<Index, Rank>(row, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride));
-    load<V>(dy, pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(row, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride));
-    DX *to = pointer<DX>(p.y.data) + row_offset<Index, Rank>(row, p.extent, p.y.stride) + inner_offset<V>(Index(channel), p.y.stride);
+    widen<V>(x, xs[r]);
+    widen<V>(dy, dys[r]);
+    DX *to = pointer<DX>(p.y.data) + part.template offset<Rank>(r, p, p.y);
     if constexpr (Accumulate)
       load<V>(dx, to);
 #pragma unroll
     for (int i = 0; i < V; i++) {
       const float xhat = k.hat(x[i], i);
-      const float g = dy[i] * activate_derivative<A, Slope>(k.apply(xhat, i));
+      const float g = dy[i] * activate_derivative<A, Slope, X>(k.apply(xhat, i));
       const float centred = g - (dshift[i] + xhat * dscale[i]) * share;
       const float value = k.scale[i] * k.rstd[i] * centred;
       dx[i] = Accumulate ? dx[i] + value : value;

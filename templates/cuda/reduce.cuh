@@ -11,6 +11,10 @@ namespace reprise {
 
 constexpr int reduce_threads = 256;
 constexpr int finish_channels = 8;
+constexpr int finish_lanes = reduce_threads / finish_channels;
+// Partial results of a channel that one row lane merges, all loaded at once: a
+// reduction has at most finish_lanes * finish_rows of them.
+constexpr int finish_rows = 16;
 
 struct one_sum {
   float a;
@@ -76,25 +80,29 @@ __device__ __forceinline__ Part merge_rows(Part (&part)[V], Part *shared) {
 
 // Pass 2 reads the partial results [row][C] of eight channels with 32 row lanes.
 template <int C, class Part>
-__device__ __forceinline__ bool finish(Part (&total)[1], uint64_t partial, int rows, int &channel) {
+__device__ __forceinline__ void load_partial(Part (&part)[finish_rows], uint64_t partial, int rows) {
+  const int channel = blockIdx.x * finish_channels + threadIdx.x % finish_channels;
+#pragma unroll
+  for (int i = 0; i < finish_rows; i++) {
+    const int row = threadIdx.x / finish_channels + i * finish_lanes;
+    part[i] = Part{};
+    if (row < rows && channel < C)
+      part[i] = pointer<const Part>(partial)[row * C + channel];
+  }
+}
+
+// The sum of the partial results of a channel, for the threads where it is true.
+template <int C, class Part>
+__device__ __forceinline__ bool finish(Part &total, uint64_t partial, int rows, int &channel) {
   __shared__ Part shared[reduce_warps * finish_channels];
-  channel = blockIdx.x * finish_channels + threadIdx.x % finish_channels;
-  const int lane = threadIdx.x / finish_channels;
-  total[0] = Part{};
-  constexpr int lanes = reduce_threads / finish_channels, together = 4; // loads that do not wait for one another
-  if (channel < C)
-    for (int r = lane; r < rows; r += lanes * together) {
-      Part part[together] = {};
+  Part part[finish_rows], sum[1] = {};
+  load_partial<C>(part, partial, rows);
 #pragma unroll
-      for (int i = 0; i < together; i++)
-        if (r + i * lanes < rows)
-          part[i] = pointer<const Part>(partial)[int64_t(r + i * lanes) * C + channel];
-#pragma unroll
-      for (int i = 0; i < together; i++)
-        total[0].merge(part[i]);
-    }
-  total[0] = merge_rows<finish_channels>(total, shared);
-  return lane == 0 && channel < C;
+  for (int i = 0; i < finish_rows; i++)
+    sum[0].merge(part[i]);
+  total = merge_rows<finish_channels>(sum, shared);
+  channel = blockIdx.x * finish_channels + threadIdx.x;
+  return threadIdx.x < finish_channels && channel < C;
 }
 
 // Leaves the result of each of a block's channels in its row of [block][C].
@@ -127,11 +135,11 @@ __device__ __forceinline__ void channel_sum_partial(const reprise_channel_argume
 // Pass 2; the sum goes to dshift.
 template <int C, bool Accumulate>
 __device__ __forceinline__ void channel_sum_finish(const reprise_channel_arguments &p) {
-  one_sum total[1];
+  one_sum total;
   int channel;
   if (finish<C>(total, p.partial, p.rows, channel)) {
     float *to = pointer<float>(p.dshift) + channel;
-    *to = Accumulate ? *to + total[0].a : total[0].a;
+    *to = Accumulate ? *to + total.a : total.a;
   }
 }
 

@@ -50,17 +50,36 @@ __device__ __forceinline__ void batch_statistics_partial(const reprise_channel_a
 }
 
 // Pass 2: mean and 1/sqrt(variance + epsilon), and the running statistics,
-// which take the unbiased variance.
+// which take the unbiased variance. First the mean of all partial results, then
+// the squares around it, so that no digits cancel.
 template <int C, uint32_t Epsilon, uint32_t Momentum, bool Cumulative>
 __device__ __forceinline__ void batch_statistics_finish(const reprise_channel_arguments &p) {
-  moments total[1];
-  int channel;
-  if (!finish<C>(total, p.partial, p.rows, channel))
+  __shared__ two_sums shared[reduce_warps * finish_channels];
+  __shared__ float centre[finish_channels];
+  moments part[finish_rows];
+  load_partial<C>(part, p.partial, p.rows);
+  two_sums sum[1] = {};
+#pragma unroll
+  for (int i = 0; i < finish_rows; i++)
+    sum[0].merge({part[i].count, part[i].count * part[i].mean});
+  const two_sums first = merge_rows<finish_channels>(sum, shared);
+  if (threadIdx.x < finish_channels)
+    centre[threadIdx.x] = divide(first.b, first.a);
+  __syncthreads();
+  const float mean = centre[threadIdx.x % finish_channels];
+  sum[0] = {};
+#pragma unroll
+  for (int i = 0; i < finish_rows; i++) {
+    const float d = part[i].mean - mean;
+    sum[0].a += fused_multiply_add(part[i].count * d, d, part[i].squares);
+  }
+  const float squares = merge_rows<finish_channels>(sum, shared).a, count = first.a;
+  const int channel = blockIdx.x * finish_channels + threadIdx.x;
+  if (threadIdx.x >= finish_channels || channel >= C)
     return;
-  const float mean = total[0].mean, count = total[0].count;
   pointer<float>(p.mean)[channel] = mean;
-  pointer<float>(p.rstd)[channel] = divide(0x1p+0f, square_root(divide(total[0].squares, count) + float_from_bits(Epsilon)));
-  const float unbiased = divide(total[0].squares, count > 0x1p+0f ? count - 0x1p+0f : 0x1p+0f);
+  pointer<float>(p.rstd)[channel] = divide(0x1p+0f, square_root(divide(squares, count) + float_from_bits(Epsilon)));
+  const float unbiased = divide(squares, count > 0x1p+0f ? count - 0x1p+0f : 0x1p+0f);
   const float weight = Cumulative ? divide(0x1p+0f, float(*pointer<const int64_t>(p.batches))) : float_from_bits(Momentum);
   float *running_mean = pointer<float>(p.running_mean) + channel;
   float *running_variance = pointer<float>(p.running_variance) + channel;
@@ -78,26 +97,41 @@ __device__ __forceinline__ void running_statistics(const reprise_channel_argumen
   pointer<float>(p.rstd)[channel] = divide(0x1p+0f, square_root(pointer<const float>(p.running_variance)[channel] + float_from_bits(Epsilon)));
 }
 
-// Pass 1 of sum g and sum g * xhat.
+// Pass 1 of sum g and sum g * xhat. Four rows of both tensors are on their way
+// at once.
 template <int A, uint32_t Slope, class Index, int Rank, int C, int V, int ChannelLanes, class DY, class X>
 __device__ __forceinline__ void normalize_reduce_partial(const reprise_channel_arguments &p) {
   __shared__ two_sums shared[reduce_warps * ChannelLanes * V];
+  constexpr int step = reduce_threads / ChannelLanes, together = 4;
   const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
   const int channel = (blockIdx.y * ChannelLanes + threadIdx.x % ChannelLanes) * V;
   const Index begin = Index(blockIdx.x) * Index(p.span), end = smaller(begin + Index(p.span), rows);
   two_sums part[V] = {};
   if (channel < C) {
     const coefficients<V> k(p, channel);
-    for (Index row = begin + threadIdx.x / ChannelLanes; row < end; row += reduce_threads / ChannelLanes) {
-      float x[V], dy[V];
-      load<V>(x, pointer<const X>(p.x.data) + row_offset<Index, Rank>(row, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride));
-      load<V>(dy, pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(row, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride));
+    for (Index row = begin + threadIdx.x / ChannelLanes; row < end; row += together * step) {
+      group<X, V> xs[together];
+      group<DY, V> dys[together];
 #pragma unroll
-      for (int i = 0; i < V; i++) {
-        const float xhat = k.hat(x[i], i);
-        const float g = dy[i] * activate_derivative<A, Slope>(k.apply(xhat, i));
-        part[i].a += g;
-        part[i].b = fused_multiply_add(g, xhat, part[i].b);
+      for (int r = 0; r < together; r++)
+        if (row + r * step < end) {
+          xs[r] = fetch<V>(pointer<const X>(p.x.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride));
+          dys[r] = fetch<V>(pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride));
+        }
+#pragma unroll
+      for (int r = 0; r < together; r++) {
+        if (row + r * step >= end)
+          break;
+        float x[V], dy[V];
+        widen<V>(x, xs[r]);
+        widen<V>(dy, dys[r]);
+#pragma unroll
+        for (int i = 0; i < V; i++) {
+          const float xhat = k.hat(x[i], i);
+          const float g = dy[i] * activate_derivative<A, Slope, X>(k.apply(xhat, i));
+          part[i].a += g;
+          part[i].b = fused_multiply_add(g, xhat, part[i].b);
+        }
       }
     }
   }
@@ -106,11 +140,11 @@ __device__ __forceinline__ void normalize_reduce_partial(const reprise_channel_a
 
 template <int C>
 __device__ __forceinline__ void normalize_reduce_finish(const reprise_channel_arguments &p) {
-  two_sums total[1];
+  two_sums total;
   int channel;
   if (finish<C>(total, p.partial, p.rows, channel)) {
-    pointer<float>(p.dshift)[channel] = total[0].a;
-    pointer<float>(p.dscale)[channel] = total[0].b;
+    pointer<float>(p.dshift)[channel] = total.a;
+    pointer<float>(p.dscale)[channel] = total.b;
   }
 }
 

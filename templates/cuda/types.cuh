@@ -37,22 +37,32 @@ struct alignas(sizeof(T) * V < 16 ? sizeof(T) * V : 16) group {
   T element[V];
 };
 
+// A group as it lies in memory. Kernels that want several groups on their way
+// at once fetch them all before they widen the first.
 template <int V, class T>
-__device__ __forceinline__ void load(float (&out)[V], const T *from) {
-  const group<T, V> g = *reinterpret_cast<const group<T, V> *>(from);
+__device__ __forceinline__ group<T, V> fetch(const T *from) { return *reinterpret_cast<const group<T, V> *>(from); }
+
+template <int V, class T>
+__device__ __forceinline__ void widen(float (&out)[V], const group<T, V> &g) {
 #pragma unroll
   for (int i = 0; i < V; i++)
     out[i] = to_float(g.element[i]);
 }
 
 template <int V, class T>
-__device__ __forceinline__ void store(T *to, const float (&in)[V]) {
+__device__ __forceinline__ void load(float (&out)[V], const T *from) { widen<V>(out, fetch<V>(from)); }
+
+template <class T, int V>
+__device__ __forceinline__ group<T, V> narrow(const float (&in)[V]) {
   group<T, V> g;
 #pragma unroll
   for (int i = 0; i < V; i++)
     g.element[i] = storage<T>::round(in[i]);
-  *reinterpret_cast<group<T, V> *>(to) = g;
+  return g;
 }
+
+template <int V, class T>
+__device__ __forceinline__ void store(T *to, const float (&in)[V]) { *reinterpret_cast<group<T, V> *>(to) = narrow<T>(in); }
 
 template <class T>
 __device__ __forceinline__ T *pointer(uint64_t address) { return reinterpret_cast<T *>(address); }

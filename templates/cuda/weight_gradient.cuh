@@ -6,7 +6,9 @@
 //
 // Tiling, pass 1: a block makes BM x BN of Taps neighbouring taps for one span
 // of pixels; dY is brought once and multiplied with the X of each tap. X stages
-// form a ring of three, dY stages likewise.
+// form a ring, dY stages another; copies run ahead of the arithmetic by the
+// length of the X ring. A narrow layer has all its weights of an output channel
+// in one tap (see convolution.cuh).
 // Grid: (spans, channel tiles, groups * tap sets). Block: 128 threads.
 // Pass 2 adds the spans in order: no atomics, so the same bits every time.
 #pragma once
@@ -45,10 +47,16 @@ struct pixel_walk {
   }
 };
 
-template <class T, bool Tf32, class Index, class S, int Taps, bool VectorX, bool VectorDY>
+template <class T, bool Tf32, class Index, class S, int Taps, bool Narrow, bool VectorX, bool VectorDY>
 struct weight_gradient_kernel {
   static constexpr int BK = sizeof(T) == 4 ? 16 : 32;
-  static constexpr int all_taps = S::Kernel * S::Kernel, tiles_n = (S::CI + S::BN - 1) / S::BN;
+  static constexpr int kernel_taps = S::Kernel * S::Kernel, all_taps = Narrow ? 1 : kernel_taps;
+  static constexpr int inputs = Narrow ? S::CI * kernel_taps : S::CI, tiles_n = (inputs + S::BN - 1) / S::BN;
+  // Ring lengths. A dY stage is free when all steps of its slice are done.
+  static constexpr int stages_x = Taps == 1 ? 4 : Taps <= 3 ? 2 * Taps
+                                                            : Taps + 1,
+                       ahead = stages_x - 1;
+  static constexpr int stages_dy = (ahead + Taps - 1) / Taps + 1;
   using product = tensor_product<T, Tf32, S::BM, S::BN, BK, true, true>;
   using tile_dy = typename product::tile_a;
   using tile_x = typename product::tile_b;
@@ -103,7 +111,34 @@ struct weight_gradient_kernel {
     }
   }
 
+  // One chunk of a narrow layer: weights first to first + chunk of an output
+  // channel, [input channel][tap], under one pixel of dY.
+  __device__ __forceinline__ reprise::group<T, chunk<T>> gather(const pixel_walk<Index, BK> &at, int first) const {
+    reprise::group<T, chunk<T>> g = {};
+    const Index image = at.n * Index(p.x.image);
+#pragma unroll
+    for (int e = 0; e < chunk<T>; e++) {
+      const int weight = first + e, input = weight / kernel_taps;
+      const int y = at.y * S::Stride - S::Padding + weight % kernel_taps / S::Kernel, x = at.x * S::Stride - S::Padding + weight % S::Kernel;
+      if (weight < inputs && at.pixel < end && y >= 0 && y < p.input_height && x >= 0 && x < p.input_width)
+        g.element[e] = pointer<const T>(p.x.data)[image + Index(y) * Index(p.x.row) + Index(x) * Index(p.x.column) + Index(group * S::CI + input) * Index(p.x.channel)];
+    }
+    return g;
+  }
+
   __device__ __forceinline__ void fill_x(tile_x &to, int tap) const {
+    if constexpr (Narrow) {
+      const int column = threadIdx.x % across_x * chunk<T>;
+#pragma unroll
+      for (int i = 0; i < copies_x; i++)
+        if (tile_x::chunks % tile_threads == 0 || row_x(i) < BK)
+          *reinterpret_cast<reprise::group<T, chunk<T>> *>(to.at(row_x(i), column)) = gather(walk_x[i], first_input + column);
+    } else {
+      copy_x(to, tap);
+    }
+  }
+
+  __device__ __forceinline__ void copy_x(tile_x &to, int tap) const {
     const int ky = tap / S::Kernel, kx = tap % S::Kernel;
     const int column = threadIdx.x % across_x * chunk<T>, input = first_input + column;
 #pragma unroll
@@ -123,21 +158,22 @@ struct weight_gradient_kernel {
   __device__ __forceinline__ void write(const product &sum, int tap) const {
     if (tap >= all_taps)
       return;
-    float *to = pointer<float>(p.partial) + ((int64_t(blockIdx.x) * S::Groups + group) * all_taps + tap) * S::CO * S::CI;
+    float *to = pointer<float>(p.partial) + ((int64_t(blockIdx.x) * S::Groups + group) * all_taps + tap) * S::CO * inputs;
     sum.each([&](int m, int n, float v0, float v1) {
       const int output = first_output + m, input = first_input + n;
       if (output >= S::CO)
         return;
-      store_two<S::CI % 2 == 0, false>(to + output * S::CI + input, 1, S::CI - input, v0, v1);
+      store_two<inputs % 2 == 0, false>(to + output * inputs + input, 1, inputs - input, v0, v1);
     });
   }
 };
 
-template <class T, bool Tf32, class Index, class S, int Taps, bool VectorX, bool VectorDY>
+template <class T, bool Tf32, class Index, class S, int Taps, bool Narrow, bool VectorX, bool VectorDY>
 __device__ __forceinline__ void weight_gradient_partial(const reprise_weight_gradient_arguments &p) {
-  using kernel = weight_gradient_kernel<T, Tf32, Index, S, Taps, VectorX, VectorDY>;
-  __shared__ typename kernel::tile_dy dy[stages];
-  __shared__ typename kernel::tile_x x[stages];
+  using kernel = weight_gradient_kernel<T, Tf32, Index, S, Taps, Narrow, VectorX, VectorDY>;
+  constexpr int stages_x = kernel::stages_x, stages_dy = kernel::stages_dy, ahead = kernel::ahead;
+  __shared__ typename kernel::tile_dy dy[stages_dy];
+  __shared__ typename kernel::tile_x x[stages_x];
   kernel k(p);
   const int slices = k.slices(), steps = slices * Taps;
   auto fill = [&](int s) {
@@ -145,14 +181,14 @@ __device__ __forceinline__ void weight_gradient_partial(const reprise_weight_gra
       if (s % Taps == 0) {
         if (s > 0)
           k.advance();
-        k.fill_dy(dy[s / Taps % stages]);
+        k.fill_dy(dy[s / Taps % stages_dy]);
       }
-      k.fill_x(x[s % stages], k.first_tap + s % Taps);
+      k.fill_x(x[s % stages_x], k.first_tap + s % Taps);
     }
     copy_commit();
   };
 #pragma unroll
-  for (int s = 0; s < stages - 1; s++)
+  for (int s = 0; s < ahead; s++)
     fill(s);
   typename kernel::product sum[Taps];
 #pragma unroll
@@ -162,10 +198,10 @@ __device__ __forceinline__ void weight_gradient_partial(const reprise_weight_gra
 #pragma unroll
     for (int t = 0; t < Taps; t++) {
       const int s = slice * Taps + t;
-      copy_wait<stages - 2>();
+      copy_wait<ahead - 1>();
       __syncthreads();
-      fill(s + stages - 1);
-      sum[t].accumulate(dy[slice % stages], x[s % stages]);
+      fill(s + ahead);
+      sum[t].accumulate(dy[slice % stages_dy], x[s % stages_x]);
     }
   }
   copy_wait<0>();

@@ -1,0 +1,125 @@
+// Sums over the pixels of a convolution's result, channel by channel, taken
+// while the result is written: batch statistics in a forward pass, and in a
+// backward pass the two sums of the batch norm whose gradient the result is.
+//
+// Each thread keeps V channels over all tiles of its block. At the end the
+// threads of a channel merge through shared memory, in order, and the block
+// leaves one row of partial results, which the finishing kernel of the reduction
+// merges (see reduce.cuh).
+#pragma once
+#include "normalize.cuh"
+#include "reduce.cuh"
+
+namespace reprise {
+
+// A result that nobody sums.
+struct no_sums {
+  template <int V, class Index, class Y>
+  struct of {
+    static constexpr bool wanted = false, reads_below = false;
+    using below = Y;
+    using part = one_sum;
+    __device__ __forceinline__ of(const reprise_convolution_arguments &, int) {}
+    __device__ __forceinline__ void take(const float (&)[V], const group<below, V> &) {}
+    __device__ __forceinline__ part result(int) const { return {}; }
+    static __device__ __forceinline__ void start(const reprise_convolution_arguments &) {}
+  };
+};
+
+// Moments of the result as it was stored. Values are summed from the first one
+// that a thread meets, so that no digits cancel when |mean| is far above the
+// deviation.
+struct statistics_sums {
+  template <int V, class Index, class Y>
+  struct of {
+    static constexpr bool wanted = true, reads_below = false;
+    using below = Y;
+    using part = moments;
+    float first[V], sum[V], squares[V], count;
+
+    __device__ __forceinline__ of(const reprise_convolution_arguments &, int) : first{}, sum{}, squares{}, count(0x0p+0f) {}
+
+    __device__ __forceinline__ void take(const float (&y)[V], const group<below, V> &) {
+#pragma unroll
+      for (int i = 0; i < V; i++) {
+        if (count == 0x0p+0f)
+          first[i] = y[i];
+        const float d = y[i] - first[i];
+        sum[i] += d;
+        squares[i] = fused_multiply_add(d, d, squares[i]);
+      }
+      count += 0x1p+0f;
+    }
+
+    __device__ __forceinline__ moments result(int i) const {
+      const float mean = count > 0x0p+0f ? divide(sum[i], count) : 0x0p+0f;
+      return {count, first[i] + mean, fused_multiply_add(-sum[i], mean, squares[i])};
+    }
+
+    // The counter moves here and is read by the finishing kernel.
+    static __device__ __forceinline__ void start(const reprise_convolution_arguments &p) {
+      if (blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0 && threadIdx.x == 0)
+        *pointer<int64_t>(p.batches) += 1;
+    }
+  };
+};
+
+// With g the gradient before the activation: sum g and sum g * xhat.
+template <int A, uint32_t Slope, class X>
+struct gradient_sums {
+  template <int V, class Index, class Y>
+  struct of {
+    static constexpr bool wanted = true, reads_below = true;
+    using below = X;
+    using part = two_sums;
+    coefficients<V> k;
+    two_sums sum[V];
+
+    __device__ __forceinline__ of(const reprise_convolution_arguments &p, int channel) : k(p, channel), sum{} {}
+
+    __device__ __forceinline__ void take(const float (&dy)[V], const group<X, V> &at) {
+      float x[V];
+      widen<V>(x, at);
+#pragma unroll
+      for (int i = 0; i < V; i++) {
+        const float xhat = k.hat(x[i], i);
+        const float g = dy[i] * activate_derivative<A, Slope, X>(k.apply(xhat, i));
+        sum[i].a += g;
+        sum[i].b = fused_multiply_add(g, xhat, sum[i].b);
+      }
+    }
+
+    __device__ __forceinline__ two_sums result(int i) const { return sum[i]; }
+    static __device__ __forceinline__ void start(const reprise_convolution_arguments &) {}
+  };
+};
+
+// The parts of one channel, Rows of them Step apart, in order.
+template <int Rows, int Step, class Part>
+__device__ __forceinline__ Part merge_column(const Part *from) {
+  Part total = {};
+#pragma unroll 4
+  for (int r = 0; r < Rows; r++)
+    total.merge(from[r * Step]);
+  return total;
+}
+
+// Moments take two rounds, as in batch_statistics_finish, which needs one division.
+template <int Rows, int Step>
+__device__ __forceinline__ moments merge_column(const moments *from) {
+  float count = 0x0p+0f, weighted = 0x0p+0f, squares = 0x0p+0f;
+#pragma unroll 4
+  for (int r = 0; r < Rows; r++) {
+    count += from[r * Step].count;
+    weighted = fused_multiply_add(from[r * Step].count, from[r * Step].mean, weighted);
+  }
+  const float mean = count > 0x0p+0f ? divide(weighted, count) : 0x0p+0f;
+#pragma unroll 4
+  for (int r = 0; r < Rows; r++) {
+    const float d = from[r * Step].mean - mean;
+    squares += fused_multiply_add(from[r * Step].count * d, d, from[r * Step].squares);
+  }
+  return {count, mean, squares};
+}
+
+} // namespace reprise
