@@ -47,6 +47,7 @@ func Task[T device.Float](s *config.Settings, plans []*ir.Stage) (trainer.Task[T
 	if err != nil {
 		return trainer.Task[T]{}, nil, err
 	}
+	task.Metric = metricOf[T](s)
 	return task, format, nil
 }
 

@@ -109,8 +109,12 @@ func TestTrainNativeAndReplayed(t *testing.T) {
 	require.Equal(t, 2, two.Recording.Stages[0].Replayed)
 	require.Equal(t, 2, two.Recording.Stages[0].Partial)
 	nativeFiles, replayedFiles := folder(t, native), folder(t, replayed)
-	require.Len(t, nativeFiles, 3)
-	for _, name := range []string{trainer.CheckpointName, trainer.LossesName} {
+	for _, name := range []string{run.SettingsName, run.MetricsCSVName, run.MetricsJSONName, run.LossCurveName, run.MetricsCurveName} {
+		require.NotEmpty(t, nativeFiles[name], name)
+	}
+	require.Contains(t, nativeFiles[run.MetricsCSVName], ",val_rotated_mAP,")
+	for _, name := range []string{trainer.CheckpointName, trainer.LossesName, run.TrainBatchName, run.ValidationBatchName} {
+		require.NotEmpty(t, nativeFiles[name], name)
 		require.True(t, nativeFiles[name] == replayedFiles[name], name)
 	}
 	require.Equal(t, 5, strings.Count(nativeFiles[trainer.LossesName], "\n"))
