@@ -65,10 +65,9 @@ func TestEveryWayIsTheSameFit(t *testing.T) {
 				f.checkReplays(w.stages[task])
 			}
 			_, native = request{task: task, data: file, change: scaled}.run(t)
-			full := ways[len(ways)-1]
-			f, got := request{task: task, data: file, change: scaled, capture: full.capture}.run(t)
+			f, got := request{task: task, data: file, change: scaled, capture: full}.run(t)
 			require.Equal(t, native, got, "with loss scaling")
-			f.checkReplays(full.stages[task])
+			f.checkReplays(ways[len(ways)-1].stages[task])
 		})
 	}
 }
@@ -122,28 +121,41 @@ func equal(a, b []float32) bool {
 	return true
 }
 
-// Invariant I9, contract section 5 item 8: a fit that stops in the middle of an
-// epoch, fully recorded, goes on natively to the same bytes. Its checkpoint
-// holds the flow of the keypoint likelihood. Field case LC-10.
+// Invariant I9, contract section 5 item 8: a fit with loss scaling that stops in
+// the middle of an epoch, fully recorded, goes on natively to the same bytes. A
+// checkpoint without a loss scale is refused. Field case LC-10.
 func TestResumeInAnotherWay(t *testing.T) {
 	for _, task := range tasks {
 		t.Run(task, func(t *testing.T) {
 			t.Parallel()
 			file := writeDataset(t, task)
-			_, want := request{task: task, data: file}.run(t)
+			_, want := request{task: task, data: file, change: scaled}.run(t)
 			dir := t.TempDir()
-			first, _ := request{task: task, data: file, capture: []trainer.CaptureOption{trainer.CaptureFull}, change: func(o *trainer.Options) {
+			first, _ := request{task: task, data: file, capture: full, change: func(o *trainer.Options) {
+				scaled(o)
 				o.Dir, o.StopAfter = dir, 6
 			}}.run(t)
 			require.Equal(t, 6, first.fit.Steps())
-			_, got := request{task: task, data: file, change: func(o *trainer.Options) {
+			resumed := request{task: task, data: file, change: func(o *trainer.Options) {
+				scaled(o)
 				o.Dir, o.Resume = dir, filepath.Join(dir, trainer.CheckpointName)
-			}}.run(t)
+			}}
+			_, got := resumed.run(t)
 			require.Equal(t, want.Hashes, got.Hashes)
 			require.Equal(t, want.Losses, got.Losses)
 			require.Equal(t, want.Validation[1:], got.Validation)
 		})
 	}
+}
+
+func TestResumeWithoutALossScale(t *testing.T) {
+	file, dir := writeDataset(t, "detect"), t.TempDir()
+	request{task: "detect", data: file, change: func(o *trainer.Options) { o.Dir, o.StopAfter = dir, 1 }}.run(t)
+	_, err := request{task: "detect", data: file, change: func(o *trainer.Options) {
+		scaled(o)
+		o.Resume = filepath.Join(dir, trainer.CheckpointName)
+	}}.open(t)
+	require.ErrorContains(t, err, "holds no loss scale; it is of a fit in another precision")
 }
 
 // The flow's 42 parameters are in checkpoints and in the moving average, and

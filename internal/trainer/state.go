@@ -111,7 +111,7 @@ func (f *Fit[T]) resume(path string) error {
 	if err := f.learner.update.EMA.Restore(shadow, *s.Meta.EMA); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if f.learner.update.Scaler != nil && s.Meta.Scaler != nil {
+	if f.learner.update.Scaler != nil {
 		if err := f.learner.update.Scaler.Restore(*s.Meta.Scaler); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
@@ -146,6 +146,9 @@ func (f *Fit[T]) checkMeta(path string, m checkpoint.Meta) error {
 	}
 	if m.EMA == nil {
 		return fmt.Errorf("%s holds no moving average; it is no checkpoint of a fit", path)
+	}
+	if f.options.LossScale != nil && m.Scaler == nil {
+		return fmt.Errorf("%s holds no loss scale; it is of a fit in another precision, resume in that one", path)
 	}
 	keys := map[string]bool{}
 	for k := range m.Configuration {
