@@ -82,6 +82,8 @@ func decode(file string) (image.Image, error) {
 func imageFault(file string, err error) Fault {
 	fault := Fault{File: file, Problem: "image cannot be decoded: " + err.Error(), Remedy: "replace it or remove it from the data set"}
 	switch {
+	case errors.Is(err, errCache):
+		fault.Problem, fault.Remedy = err.Error(), "or fit without a cache"
 	case errors.Is(err, errTooLarge):
 		fault.Problem, fault.Remedy = err.Error(), "cut it into tiles"
 	case errors.Is(err, fs.ErrNotExist):

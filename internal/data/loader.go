@@ -141,3 +141,6 @@ func (l *Loader) newBatch(at Position, count int) *Batch {
 
 // Images is the number of images of an epoch.
 func (l *Loader) Images() int { return len(l.dataset.Items) }
+
+// Dataset is the data set that the loader reads.
+func (l *Loader) Dataset() *Dataset { return l.dataset }

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,9 @@ import (
 
 // segmentEnding marks the files of pixels in a cache.
 const segmentEnding = ".pixels"
+
+// errCache marks what the cache could not do, which is no fault of an image.
+var errCache = errors.New("cache")
 
 // segment is a file of pixels that is mapped into memory, for reading.
 type segment struct {
@@ -35,7 +39,7 @@ func openSegment(path string) (*segment, error) {
 // write puts pixels right in the file, and with it in the mapping.
 func (s *segment) write(pixels []uint8, offset int64) error {
 	if _, err := s.file.WriteAt(pixels, offset); err != nil {
-		return fmt.Errorf("cache: %w; give a directory that can be written", err)
+		return fmt.Errorf("%w: %w; give a directory that can be written", errCache, err)
 	}
 	return nil
 }
@@ -58,7 +62,7 @@ type segmentWriter struct {
 func createSegment(directory string) (*segmentWriter, error) {
 	file, err := os.CreateTemp(directory, "building-*")
 	if err != nil {
-		return nil, fmt.Errorf("cache: %w; give a directory that can be written", err)
+		return nil, fmt.Errorf("%w: %w; give a directory that can be written", errCache, err)
 	}
 	return &segmentWriter{file: file}, nil
 }
@@ -69,7 +73,7 @@ func (w *segmentWriter) append(pixels []uint8) (offset int64, err error) {
 	w.end += int64(len(pixels))
 	w.guard.Unlock()
 	if _, err = w.file.WriteAt(pixels, offset); err != nil {
-		return 0, fmt.Errorf("cache: %w; make room on the disk or give another directory", err)
+		return 0, fmt.Errorf("%w: %w; make room on the disk or give another directory", errCache, err)
 	}
 	return offset, nil
 }
@@ -77,15 +81,15 @@ func (w *segmentWriter) append(pixels []uint8) (offset int64, err error) {
 // seal gives the finished segment a name of its own.
 func (w *segmentWriter) seal(directory, name string) (string, error) {
 	if err := w.file.Sync(); err != nil {
-		return "", fmt.Errorf("cache: %w; make room on the disk or give another directory", err)
+		return "", fmt.Errorf("%w: %w; make room on the disk or give another directory", errCache, err)
 	}
 	temporary := w.file.Name()
 	if err := w.file.Close(); err != nil {
-		return "", fmt.Errorf("cache: %w; make room on the disk or give another directory", err)
+		return "", fmt.Errorf("%w: %w; make room on the disk or give another directory", errCache, err)
 	}
 	sealed := name + "." + filepath.Base(temporary)[len("building-"):] + segmentEnding
 	if err := os.Rename(temporary, filepath.Join(directory, sealed)); err != nil {
-		return "", fmt.Errorf("cache: %w; give a directory that can be written", err)
+		return "", fmt.Errorf("%w: %w; give a directory that can be written", errCache, err)
 	}
 	return sealed, nil
 }

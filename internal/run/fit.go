@@ -55,6 +55,10 @@ func fit[T device.Float](ctx context.Context, r Request) (summary *Summary, err 
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, closeCaches(loaders)) }()
+	if err := showCaches(r.Progress, loaders); err != nil {
+		return nil, err
+	}
 	dev, err := OpenDevice(r.Settings.Device)
 	if err != nil {
 		return nil, err
