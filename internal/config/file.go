@@ -127,13 +127,19 @@ func scalar(k *key, node ast.Node) (text string, ok bool) {
 		// The parser takes a number without a point, such as 1e-3, for text.
 		plain := node.Token.Type == token.StringType
 		_, ok = k.fallback.(string)
-		return node.Value, ok || (plain && isNumber(k))
+		return node.Value, ok || isExtent(k) || (plain && isNumber(k))
 	case *ast.BoolNode:
 		_, ok = k.fallback.(bool)
+		ok = ok || isExtent(k)
 	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
 		ok = isNumber(k)
 	}
 	return node.GetToken().Value, ok
+}
+
+func isExtent(k *key) bool {
+	_, is := k.fallback.(extent)
+	return is
 }
 
 func isNumber(k *key) bool {

@@ -14,7 +14,7 @@ import (
 type key struct {
 	name      string
 	help      string
-	field     func(*Settings) any // pointer to string, int, uint64, float64 or bool
+	field     func(*Settings) any // pointer to string, int, uint64, float64 or bool; recorded
 	fallback  any                 // default, of the type of the field
 	byTask    map[string]any      // defaults of the tasks that differ
 	byScale   map[string]any      // defaults of the network scales that differ
@@ -29,6 +29,14 @@ type constraint struct {
 	text string
 	ok   func(value any) bool
 }
+
+// extent is how much of a network is recorded: false, true or full.
+type extent string
+
+// recorded is the field of an extent: two flags of the settings.
+type recorded struct{ some, all *bool }
+
+var extents = constraint{"true, false or full", func(v any) bool { return v == extent("false") || v == extent("true") || v == extent("full") }}
 
 // taskNames lists the values of the key task.
 var taskNames = []string{"detect", "obb", "pose", "segment"}
@@ -89,6 +97,8 @@ func (k *key) parse(text string) (value any, ok bool) {
 	switch k.fallback.(type) {
 	case string:
 		value = text
+	case extent:
+		value = extent(text)
 	case int:
 		value, err = strconv.Atoi(text)
 	case uint64:
@@ -125,6 +135,8 @@ func (k *key) set(s *Settings, value any) {
 		*field = value.(float64)
 	case *bool:
 		*field = value.(bool)
+	case recorded:
+		*field.some, *field.all = value != extent("false"), value == extent("full")
 	}
 }
 
@@ -141,6 +153,11 @@ func (k *key) get(s *Settings) any {
 		return *field
 	case *bool:
 		return *field
+	case recorded:
+		if *field.all {
+			return "full"
+		}
+		return *field.some
 	}
 	return nil
 }

@@ -74,8 +74,8 @@ var keys = []key{
 	{name: "loss.semantic_gain", help: "gain of the semantic term", fallback: 0.5, allowed: atLeastZero, tasks: onlySegment,
 		field: func(s *Settings) any { return &s.Loss.SemanticGain }},
 
-	{name: "model.capture_network", help: "record the network and replay it", fallback: false, allowed: boolean, execution: true,
-		field: func(s *Settings) any { return &s.Model.CaptureNetwork }},
+	{name: "model.capture_network", help: "record the network and replay it; full records every stage, with one backward recording for each set of outputs that take part", fallback: extent("false"), allowed: extents, execution: true,
+		field: func(s *Settings) any { return recorded{&s.Model.CaptureNetwork, &s.Model.CaptureFull} }},
 	{name: "model.capture_optimizer", help: "record the optimizer's orthogonalisation and replay it", fallback: false, allowed: boolean, execution: true,
 		field: func(s *Settings) any { return &s.Model.CaptureOptimizer }},
 	{name: "model.capture_segment_heads", help: "record coefficients, prototypes and semantic predictions and replay them", fallback: false, allowed: boolean, execution: true, tasks: onlySegment,

@@ -19,7 +19,7 @@ func Register(flags *pflag.FlagSet) {
 	for i := range keys {
 		k := &keys[i]
 		flag := flags.VarPF(&flagValue{key: k, text: k.defaultText()}, k.name, "", k.usage())
-		if _, ok := k.fallback.(bool); ok {
+		if _, ok := k.fallback.(bool); ok || isExtent(k) {
 			flag.NoOptDefVal = "true"
 		}
 	}
@@ -32,7 +32,12 @@ type flagValue struct {
 }
 
 func (v *flagValue) String() string { return v.text }
-func (v *flagValue) Type() string   { return fmt.Sprintf("%T", v.key.fallback) }
+func (v *flagValue) Type() string {
+	if isExtent(v.key) {
+		return "bool"
+	}
+	return fmt.Sprintf("%T", v.key.fallback)
+}
 
 func (v *flagValue) Set(text string) error {
 	v.text = text

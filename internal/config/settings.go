@@ -26,6 +26,7 @@ type Model struct {
 	Classes             int
 	Keypoints           int // pose: points of an object
 	CaptureNetwork      bool
+	CaptureFull         bool // model.capture_network: full
 	CaptureSegmentHeads bool
 	CaptureOptimizer    bool
 }

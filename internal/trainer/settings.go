@@ -8,15 +8,17 @@ import (
 // OptionsOf turns settings into options.
 func OptionsOf(s *config.Settings) Options {
 	return Options{
-		CaptureNetwork: s.Model.CaptureNetwork,
-		Strict:         s.Trainer.Strict,
-		MaxEpochs:      s.Trainer.MaxEpochs,
-		BatchSize:      s.Data.BatchSize,
-		Accumulate:     s.Trainer.Accumulate,
-		Clip:           s.Trainer.GradientClip,
-		TrainerSeed:    s.Trainer.Seed,
-		DataSeed:       s.Data.Seed,
-		Rate:           optim.LearningRateOptions{LR: s.Optim.LR, LRF: s.Optim.LRF, WarmupEpochs: s.Optim.WarmupEpochs},
+		CaptureNetwork:      s.Model.CaptureNetwork,
+		CaptureSegmentHeads: s.Model.CaptureSegmentHeads,
+		CaptureFull:         s.Model.CaptureFull,
+		Strict:              s.Trainer.Strict,
+		MaxEpochs:           s.Trainer.MaxEpochs,
+		BatchSize:           s.Data.BatchSize,
+		Accumulate:          s.Trainer.Accumulate,
+		Clip:                s.Trainer.GradientClip,
+		TrainerSeed:         s.Trainer.Seed,
+		DataSeed:            s.Data.Seed,
+		Rate:                optim.LearningRateOptions{LR: s.Optim.LR, LRF: s.Optim.LRF, WarmupEpochs: s.Optim.WarmupEpochs},
 		Optimizer: optim.MuSGDOptions{
 			Momentum: s.Optim.Momentum, WeightDecay: s.Optim.WeightDecay,
 			WMuon: s.Optim.WMuon, WSGD: s.Optim.WSGD, NSSteps: s.Optim.NSSteps,
