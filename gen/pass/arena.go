@@ -6,11 +6,13 @@ import (
 	"github.com/reprise-ml/reprise/gen/ir"
 )
 
-// arena gives every scratch storage a slot. Storages of one element kind whose
-// lives do not meet share a slot; a slot is as large as its largest member at
-// the sizes of a call, and slots lie one after the other, so every offset is
-// fixed by the plan and the sizes. Lives are counted over the forward program
-// followed by each backward program.
+// arena gives every scratch storage a slot. Two storages of one element kind
+// share a slot when every launch that touches the later one follows all that
+// touch the earlier one anyway, or comes much later, so that sharing does not
+// make independent branches wait for one another. A slot is as large as its largest member at the sizes of
+// a call, and slots lie one after the other, so every offset is fixed by the plan
+// and the sizes. Lives are counted over the forward program followed by each
+// backward program.
 func arena(s *ir.Stage) error {
 	lives := lifetimes(s)
 	order := make([]ir.StorageID, 0, len(lives))
@@ -24,10 +26,9 @@ func arena(s *ir.Stage) error {
 		}
 		return order[i] < order[j]
 	})
-	type slot struct {
-		elem ir.Element
-		busy int // last use of the current member
-		size int
+	after, err := newSuccession(s)
+	if err != nil {
+		return err
 	}
 	var slots []slot
 	nominal := Nominal(s)
@@ -39,7 +40,7 @@ func arena(s *ir.Stage) error {
 		}
 		best := -1
 		for i, candidate := range slots {
-			if candidate.elem != storage.Elem || candidate.busy >= lives[id].first {
+			if candidate.elem != storage.Elem || candidate.busy >= lives[id].first || !after.all(id, candidate.members) {
 				continue
 			}
 			if best < 0 || closer(candidate.size, slots[best].size, size) {
@@ -52,9 +53,18 @@ func arena(s *ir.Stage) error {
 		}
 		slots[best].busy = lives[id].last
 		slots[best].size = max(slots[best].size, size)
+		slots[best].members = append(slots[best].members, id)
 		storage.Slot = best
 	}
 	return nil
+}
+
+// slot is a piece of the arena with the storages that have been put into it.
+type slot struct {
+	elem    ir.Element
+	busy    int // last use of the latest member
+	size    int
+	members []ir.StorageID
 }
 
 // closer tells whether a slot of size a suits a storage better than one of

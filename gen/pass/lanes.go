@@ -5,7 +5,7 @@ import (
 )
 
 // maxLanes is how many streams a program may use.
-const maxLanes = 4
+const maxLanes = 8
 
 // lanes marks independent branches: launches that need not wait for one
 // another get different lanes, and every launch lists the launches of other
@@ -42,7 +42,7 @@ func assign(r *regions, ops []ir.Op, mode ir.Mode) error {
 		if mode == ir.Training || op.Mode == ir.Eval {
 			op.Lane = a.choose(before)
 		}
-		op.Wait = merge(op.Wait, a.issue(i, op.Lane, before))
+		op.Wait = merge(op.Wait, a.issue(i, op, before))
 	}
 	return nil
 }
@@ -53,46 +53,84 @@ type assigner struct {
 	lane  map[int]int // lane of a launch
 	tail  []int       // last launch of a lane, -1 before the first
 	known map[int][]int
+
+	// By estimate, in microseconds: when a lane is free, and when a launch ends.
+	free    []float64
+	end     map[int]float64
+	nominal ir.Sizes
 }
 
 func newAssigner(r *regions) *assigner {
-	a := &assigner{uses: newUses(r), lane: map[int]int{}, known: map[int][]int{}}
+	a := &assigner{uses: newUses(r), lane: map[int]int{}, known: map[int][]int{}, end: map[int]float64{}, nominal: Nominal(r.stage)}
 	for range maxLanes {
 		a.tail = append(a.tail, -1)
+		a.free = append(a.free, 0)
 	}
 	return a
 }
 
 func (a *assigner) conflicts(i int, op *ir.Op) ([]int, error) { return a.uses.add(i, op) }
 
-// choose picks the lane whose last launch is the latest that this one needs,
-// so that a chain stays on its lane; a launch that starts a branch takes the
-// lane that has been idle longest.
-func (a *assigner) choose(before []int) int {
-	best := -1
+// cost estimates how long a launch takes: a fixed time and the traffic of its
+// operands, both of a large GPU.
+func (a *assigner) cost(op *ir.Op) float64 {
+	elements := 0
+	op.Do.Operands(func(_ string, ref *ir.Ref, _ ir.Access) {
+		if *ref == 0 {
+			return
+		}
+		if n, err := ir.Elements(a.uses.regions.stage.Tensor(*ref).Shape).Eval(a.nominal); err == nil {
+			elements += n
+		}
+	})
+	const fixed, elementsPerMicrosecond = 5, 5e5
+	return fixed + float64(elements)/elementsPerMicrosecond
+}
+
+// ready is when all that a launch needs has finished.
+func (a *assigner) ready(before []int) float64 {
+	at := 0.0
 	for _, b := range before {
-		if a.tail[a.lane[b]] == b && b > best {
-			best = b
+		at = max(at, a.end[b])
+	}
+	return at
+}
+
+// choose picks the lane on which a launch can start first, by estimate. Among
+// equals it is one whose last launch this one needs, so that a chain stays on
+// its lane, and else the one that becomes free last, which leaves the others to
+// launches that cannot wait.
+func (a *assigner) choose(before []int) int {
+	ready, chained := a.ready(before), make([]bool, maxLanes)
+	for _, b := range before {
+		l := a.lane[b]
+		chained[l] = chained[l] || a.tail[l] == b
+	}
+	best := 0
+	start := func(l int) float64 { return max(ready, a.free[l]) }
+	for l := 1; l < maxLanes; l++ {
+		switch {
+		case start(l) != start(best):
+			if start(l) < start(best) {
+				best = l
+			}
+		case chained[l] != chained[best]:
+			if chained[l] {
+				best = l
+			}
+		case a.free[l] > a.free[best]:
+			best = l
 		}
 	}
-	if best >= 0 {
-		return a.lane[best]
-	}
-	if len(before) == 0 {
-		return 0
-	}
-	idle := 0
-	for l := range a.tail {
-		if a.tail[l] < a.tail[idle] {
-			idle = l
-		}
-	}
-	return idle
+	return best
 }
 
 // issue records a launch and returns the launches of other lanes that it has
 // to wait for: those that no earlier wait of its lane has covered.
-func (a *assigner) issue(i, lane int, before []int) []int {
+func (a *assigner) issue(i int, op *ir.Op, before []int) []int {
+	lane := op.Lane
+	a.end[i] = max(a.ready(before), a.free[lane]) + a.cost(op)
+	a.free[lane] = a.end[i]
 	seen := make([]int, maxLanes)
 	for l := range seen {
 		seen[l] = -1

@@ -11,6 +11,7 @@ import (
 type uses struct {
 	regions *regions
 	touched map[memory][]use
+	apart   bool // storages share no memory: slots have not been given yet
 }
 
 // memory is a piece of memory that can be shared: an arena slot or a storage.
@@ -68,7 +69,7 @@ func (u *uses) add(i int, op *ir.Op) ([]int, error) {
 func (u *uses) memoryOf(ref ir.Ref) memory {
 	id := u.regions.stage.Tensor(ref).Storage
 	storage := u.regions.stage.Storage(id)
-	if storage.Space == ir.Arena {
+	if storage.Space == ir.Arena && !u.apart {
 		return memory{slot: storage.Slot + 1, elem: storage.Elem}
 	}
 	return memory{storage: id}
