@@ -116,6 +116,10 @@ func (b *builder) emit() error {
 		return b.elementwise("multiply_operation", k.Accumulate, k.Y, k.A, k.B)
 	case *ir.Scale:
 		return b.elementwise("scale_operation<"+Bits(k.Factor)+">", k.Accumulate, k.Y, k.X)
+	case *ir.LinearCombination:
+		return b.combination(k)
+	case *ir.NormalizeMatrices:
+		return b.normalizeMatrices(k)
 	case *ir.Copy:
 		return b.elementwise("copy_operation", k.Accumulate, k.Y, k.X)
 	case *ir.Fill:

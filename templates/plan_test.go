@@ -137,11 +137,25 @@ func (s *shelf) matrixKernels() {
 	s.forward(&ir.MatMul{A: v, B: scores, Y: y, TransposeB: true, Alpha: 1, Accumulate: true})
 	s.forward(&ir.SoftmaxGradient{DY: scores, Y: scores, DX: scores})
 	s.forward(&ir.SoftmaxGradient{DY: scores, Y: scores, DX: scores, Accumulate: true})
+	s.linearKernels()
 	x, weight := s.rows(ir.N, ir.Const(100)), s.master(10, 100)
 	logits := s.rows(ir.N, ir.Const(10))
 	s.forward(&ir.MatMul{A: x, B: weight, Bias: s.master(10), Y: logits, TransposeB: true, Alpha: 1})
 	s.forward(&ir.MatMul{A: logits, B: x, Y: s.master(10, 100), TransposeA: true, Alpha: 1})
 	s.forward(&ir.ChannelSum{DY: logits, DBias: s.master(10)})
+}
+
+func (s *shelf) linearKernels() {
+	one := s.rows(ir.Const(1))
+	for _, sizes := range [][2]int{{64, 96}, {21, 9}} {
+		matrices := func() ir.Ref { return s.rows(ir.Const(3), ir.Const(sizes[0]), ir.Const(sizes[1])) }
+		x, y, z := matrices(), matrices(), matrices()
+		s.forward(&ir.LinearCombination{Xs: []ir.Ref{x}, Factors: []ir.Ref{one}, Coefficients: []float64{1}, Y: y, Accumulate: sizes[0] == 64})
+		s.forward(&ir.LinearCombination{Xs: []ir.Ref{x, y, x}, Factors: []ir.Ref{one, 0, one}, Coefficients: []float64{0.5, 1, -2}, Y: z})
+		s.forward(&ir.NormalizeMatrices{X: x, Y: y, Epsilon: 1e-7})
+		gram := s.rows(ir.Const(3), ir.Const(sizes[0]), ir.Const(sizes[0]))
+		s.forward(&ir.MatMul{A: y, B: y, Y: gram, TransposeB: true, Alpha: 1})
+	}
 }
 
 // everyKind is a plan that holds every kind of kernel in several shapes.

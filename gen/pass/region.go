@@ -74,11 +74,28 @@ func (b bitset) mark(offset int, shape, strides []int) bool {
 		b[offset/64] |= 1 << (offset % 64)
 		return true
 	}
+	if len(shape) == 1 && strides[0] == 1 {
+		return b.run(offset, shape[0])
+	}
 	for range shape[0] {
 		if !b.mark(offset, shape[1:], strides[1:]) {
 			return false
 		}
 		offset += strides[0]
+	}
+	return true
+}
+
+// run sets n adjacent elements, whole words at a time; false if one lies outside.
+func (b bitset) run(offset, n int) bool {
+	if offset < 0 || offset+n > len(b)*64 {
+		return false
+	}
+	for n > 0 {
+		bit := offset % 64
+		length := min(n, 64-bit)
+		b[offset/64] |= ^uint64(0) >> (64 - length) << bit
+		offset, n = offset+length, n-length
 	}
 	return true
 }

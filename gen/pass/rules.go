@@ -34,6 +34,8 @@ func (b *backward) reverse(op *ir.Op) error {
 		return b.both(op, k.A, k.B, func(other, dx ir.Ref, acc bool) ir.Kernel {
 			return &ir.Multiply{A: dy, B: other, Y: dx, Accumulate: acc}
 		})
+	case *ir.LinearCombination:
+		return b.combination(op, k, dy)
 	}
 	return b.simple(op, dy)
 }
@@ -60,6 +62,27 @@ func (b *backward) both(op *ir.Op, a, c ir.Ref, kernel func(other, dx ir.Ref, ac
 		return err
 	}
 	return b.emit(op, "gradient", c, func(dx ir.Ref, acc bool) ir.Kernel { return kernel(a, dx, acc) })
+}
+
+// combination appends the gradient of each term, which has the term's own
+// coefficient and factor.
+func (b *backward) combination(op *ir.Op, k *ir.LinearCombination, dy ir.Ref) error {
+	for _, f := range k.Factors {
+		if b.wanted(f) {
+			return fmt.Errorf("the factor %s would need a gradient, which linear_combination does not have; multiply tensors in its place", b.stage.Tensor(f).Name)
+		}
+	}
+	for i, x := range k.Xs {
+		err := b.emit(op, "gradient", x, func(dx ir.Ref, acc bool) ir.Kernel {
+			return &ir.LinearCombination{
+				Xs: []ir.Ref{dy}, Factors: []ir.Ref{k.Factors[i]}, Coefficients: []float64{k.Coefficients[i]}, Y: dx, Accumulate: acc,
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // simple appends the gradient of an operation with one differentiable input.

@@ -26,7 +26,7 @@ func (b *Builder) ConcatRows(xs ...Tensor) Tensor {
 
 // channelAxis is the dimension of the channels.
 func channelAxis(k kind) int {
-	return map[kind]int{mapKind: 1, rowsKind: 2, vectorKind: 1, matricesKind: 2, freeKind: -1}[k]
+	return map[kind]int{mapKind: 1, rowsKind: 2, vectorKind: 1, matricesKind: 2, freeKind: -1, scalarKind: -1}[k]
 }
 
 func (b *Builder) concat(pos ir.Pos, op string, xs []Tensor, axisOf func(Tensor) int) Tensor {

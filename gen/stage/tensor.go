@@ -84,4 +84,5 @@ const (
 	vectorKind   kind = "vector"   // (N, C)
 	matricesKind kind = "matrices" // (N, g, R, C)
 	freeKind     kind = "tensor"   // a parameter used by itself
+	scalarKind   kind = "scalar"   // (1): one number
 )

@@ -22,6 +22,8 @@ func (b *binder[T]) kernel(k ir.Kernel) launch {
 		return b.multiply(k)
 	case *ir.Scale:
 		return b.scale(k)
+	case *ir.LinearCombination:
+		return b.linearCombination(k)
 	case *ir.Copy:
 		return b.copy(k)
 	case *ir.Fill:
@@ -34,6 +36,8 @@ func (b *binder[T]) kernel(k ir.Kernel) launch {
 		return b.upsample(k)
 	case *ir.MatMul:
 		return b.matMul(k)
+	case *ir.NormalizeMatrices:
+		return b.normalizeMatrices(k)
 	case *ir.Softmax:
 		return b.softmax(k)
 	case *ir.Dropout:

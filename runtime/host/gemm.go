@@ -7,14 +7,14 @@ import (
 	"github.com/reprise-ml/reprise/runtime/device"
 )
 
-// gemmBlock bounds the rows and columns of one call of gemm. A product of at
-// most this size is computed by the library on the calling goroutine, so tasks
-// are cut here and only here.
+// gemmBlock is the side of the library's own blocks. It computes a product of
+// fewer than four of them on the calling goroutine, and every call of gemm is
+// kept that small, so tasks are cut here and only here.
 const gemmBlock = 64
 
 // gemm is C = alpha * op(A) op(B) + beta * C for row-major matrices with
-// leading dimensions; C is m x n and neither exceeds gemmBlock. beta 0 does not
-// read C.
+// leading dimensions; C is m x n, of at most three blocks. beta 0 does not read
+// C.
 func gemm[T device.Float](transA, transB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	switch a := any(a).(type) {
 	case []float32:

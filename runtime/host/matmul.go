@@ -7,6 +7,11 @@ import (
 	"github.com/reprise-ml/reprise/runtime/device"
 )
 
+// productWidth bounds the columns of one block of a product: still few enough
+// for the library to compute it on the calling goroutine, and wide enough for
+// its loops over rows.
+const productWidth = 3 * gemmBlock
+
 // matrix is a two-dimensional view.
 type matrix[E device.Float] struct {
 	data                    []E
@@ -50,10 +55,17 @@ func (b *binder[T]) matMul(k *ir.MatMul) launch {
 	for _, d := range lead {
 		batch *= d
 	}
-	across := ceilDivide(columns, gemmBlock)
+	across := ceilDivide(columns, productWidth)
 	down := ceilDivide(rows, gemmBlock)
+	if k.A == k.B && k.TransposeA != k.TransposeB && k.Bias == 0 {
+		upper := down * (down + 1) / 2
+		return launch{{tasks: batch * upper, run: func(task, worker int) {
+			i, j := upperBlock(task%upper, down)
+			p.symmetricBlock(task/upper, i*gemmBlock, j*gemmBlock, worker)
+		}}}
+	}
 	return launch{{tasks: batch * down * across, run: func(task, worker int) {
-		p.block(task/(down*across), task/across%down*gemmBlock, task%across*gemmBlock, worker)
+		p.block(task/(down*across), task/across%down*gemmBlock, task%across*productWidth, productWidth, worker)
 	}}}
 }
 
@@ -75,7 +87,9 @@ type products[T device.Float] struct {
 	scratch        []T // by worker: a block of A, of B and of Y
 }
 
-func (p *products[T]) scratchSize() int { return gemmBlock * (2*p.inner + gemmBlock) }
+func (p *products[T]) scratchSize() int {
+	return (gemmBlock+productWidth)*p.inner + gemmBlock*productWidth
+}
 
 // at is matrix number i of a batch.
 func at[E device.Float](v view[E], i int, transposed bool) matrix[E] {
@@ -92,10 +106,53 @@ func at[E device.Float](v view[E], i int, transposed bool) matrix[E] {
 	return m
 }
 
-// block computes one block of one product.
-func (p *products[T]) block(batch, i, j, worker int) {
+// upperBlock is the row and column of a block on or above the diagonal of a
+// square of n x n blocks, counted row by row.
+func upperBlock(number, n int) (row, column int) {
+	for number >= n-row {
+		number -= n - row
+		row++
+	}
+	return row, row + number
+}
+
+// symmetricBlock computes one block, on or above the diagonal, of the product of
+// a matrix with its own transpose, and puts it below the diagonal too.
+func (p *products[T]) symmetricBlock(batch, i, j, worker int) {
+	if i == j {
+		p.block(batch, i, j, gemmBlock, worker)
+		return
+	}
 	a, b, y := at(p.a, batch, p.transA), at(p.b, batch, p.transB), at(p.y, batch, false)
-	y = y.block(i, j, min(gemmBlock, y.rows-i), min(gemmBlock, y.columns-j))
+	rows, columns := min(gemmBlock, y.rows-i), min(gemmBlock, y.columns-j)
+	scratch := p.scratch[worker*p.scratchSize():]
+	dataA, transA, lda := operandOf(a.block(i, 0, rows, p.inner), scratch)
+	dataB, transB, ldb := operandOf(b.block(0, j, p.inner, columns), scratch[rows*p.inner:])
+	tile := scratch[(rows+columns)*p.inner:]
+	gemm(transA, transB, rows, columns, p.inner, p.alpha, dataA, lda, dataB, ldb, 0, tile, columns)
+	p.put(y.block(i, j, rows, columns), tile, columns)
+	p.put(y.transposed().block(i, j, rows, columns), tile, columns)
+}
+
+// put writes a tile to a block of Y, or adds it.
+func (p *products[T]) put(y matrix[T], tile []T, ld int) {
+	for r := range y.rows {
+		for c := range y.columns {
+			out := &y.data[r*y.rowStride+c*y.columnStride]
+			if p.accumulate {
+				*out += tile[r*ld+c]
+			} else {
+				*out = tile[r*ld+c]
+			}
+		}
+	}
+}
+
+// block computes one block of one product, from row i and column j on and at
+// most width columns wide.
+func (p *products[T]) block(batch, i, j, width, worker int) {
+	a, b, y := at(p.a, batch, p.transA), at(p.b, batch, p.transB), at(p.y, batch, false)
+	y = y.block(i, j, min(gemmBlock, y.rows-i), min(width, y.columns-j))
 	a = a.block(i, 0, y.rows, p.inner)
 	b = b.block(0, j, p.inner, y.columns)
 	p.begin(y, j)
@@ -105,13 +162,13 @@ func (p *products[T]) block(batch, i, j, worker int) {
 	}
 	scratch := p.scratch[worker*p.scratchSize():]
 	dataA, transA, lda := operandOf(a, scratch)
-	dataB, transB, ldb := operandOf(b, scratch[gemmBlock*p.inner:])
+	dataB, transB, ldb := operandOf(b, scratch[y.rows*p.inner:])
 	ldy, direct := leading(y.rowStride, y.rows, y.columns)
 	if direct && (y.columnStride == 1 || y.columns == 1) {
-		gemm(transA, transB, y.rows, y.columns, p.inner, p.alpha, dataA, lda, dataB, ldb, 1, y.data, ldy)
+		p.add(transA, transB, y.rows, y.columns, dataA, lda, dataB, ldb, y.data, ldy)
 		return
 	}
-	tile := scratch[2*gemmBlock*p.inner:]
+	tile := scratch[(y.rows+y.columns)*p.inner:]
 	gemm(transA, transB, y.rows, y.columns, p.inner, p.alpha, dataA, lda, dataB, ldb, 0, tile, y.columns)
 	for r := range y.rows {
 		for c := range y.columns {
@@ -120,9 +177,30 @@ func (p *products[T]) block(batch, i, j, worker int) {
 	}
 }
 
+// add adds a product to a block of Y. Without transpositions the library goes
+// through B once for every row of A, so a part of B that stays in the cache is
+// used up before the next one; the order of every sum is the same.
+func (p *products[T]) add(transA, transB blas.Transpose, m, n int, a []T, lda int, b []T, ldb int, y []T, ldy int) {
+	depth := p.inner
+	if transA == blas.NoTrans && transB == blas.NoTrans {
+		depth = gemmBlock
+	}
+	for k := 0; k < p.inner; k += depth {
+		size := min(depth, p.inner-k)
+		partA, partB := a, b
+		if k > 0 { // only without transpositions
+			partA, partB = a[k:], b[k*ldb:]
+		}
+		gemm(transA, transB, m, n, size, p.alpha, partA, lda, partB, ldb, 1, y, ldy)
+	}
+}
+
 // begin sets a block of Y, whose first column is j, to what the product is
 // added to.
 func (p *products[T]) begin(y matrix[T], j int) {
+	if p.accumulate && p.bias.data == nil {
+		return
+	}
 	for r := range y.rows {
 		for c := range y.columns {
 			out := &y.data[r*y.rowStride+c*y.columnStride]

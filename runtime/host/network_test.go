@@ -176,9 +176,29 @@ func steps(t *testing.T, replay bool) (digests []string) {
 // The gradients of all parameters and of the image, along one random
 // direction, are the difference of sum(cotangent * output) along it.
 func TestNetworkGradientsAreDerivatives(t *testing.T) {
-	const step = 1e-8
 	n := open(t, segmentation(yolo26.Test), device.Float64, ir.Sizes{Batch: 2, Height: 64, Width: 96})
-	plan := n.stage.Plan()
+	n.requireDerivatives(1e-8)
+	n.close()
+}
+
+// The sum of scaled terms and the product that is added to a sum, as above.
+func TestLinearAlgebraGradientsAreDerivatives(t *testing.T) {
+	n := open(t, stage.Define("linear", func(b *stage.Builder) {
+		x, rate := b.Tanh(b.Input("x", stage.Shape{stage.Batch, 7, 5}, stage.Differentiable())), b.Scalar("rate")
+		square := b.MatMul(x, x, stage.Product{TransposeA: true})
+		square = b.MatMulAdd(square, -2, square, square, stage.Product{TransposeB: true, Alpha: 0.5})
+		y := b.MatMulAdd(x, 3, x, square, stage.Product{})
+		b.Output("y", b.LinearCombination(stage.Term{X: y, Factor: 0.25, By: rate}, stage.Term{X: x}, stage.Term{X: b.Sigmoid(y), By: rate}))
+	}), device.Float64, ir.Sizes{Batch: 2, Height: 1, Width: 1})
+	require.NoError(t, n.binding.Input(1).WriteFloat64([]float64{-1.5}))
+	n.requireDerivatives(1e-5)
+	n.close()
+}
+
+// requireDerivatives compares the gradients of the first input and of the
+// parameters with differences over a step.
+func (n *network) requireDerivatives(step float64) {
+	t, plan := n.TB, n.stage.Plan()
 	tensors, gradients := []device.Tensor{n.binding.Input(0)}, []device.Tensor{n.binding.InputGradient(0)}
 	for i := range plan.Parameters {
 		tensors, gradients = append(tensors, n.stage.Parameter(i)), append(gradients, n.stage.Gradient(i))
@@ -216,7 +236,6 @@ func TestNetworkGradientsAreDerivatives(t *testing.T) {
 	}
 	difference := (loss(step) - loss(-step)) / (2 * step)
 	require.InEpsilon(t, difference, slope, 1e-7)
-	n.close()
 }
 
 // BenchmarkNetwork replays forward and backward of the oriented-box network at

@@ -47,6 +47,7 @@ func TestEveryKindIsKnown(t *testing.T) {
 	for _, k := range []ir.Kernel{
 		&ir.Conv2d{}, &ir.BatchStatistics{}, &ir.RunningStatistics{}, &ir.Normalize{}, &ir.Activate{}, &ir.Add{}, &ir.Multiply{}, &ir.Scale{},
 		&ir.Copy{}, &ir.Fill{}, &ir.MaxPool{}, &ir.AveragePool{}, &ir.Upsample{}, &ir.MatMul{}, &ir.Softmax{}, &ir.Dropout{},
+		&ir.LinearCombination{}, &ir.NormalizeMatrices{},
 		&ir.Conv2dInputGradient{}, &ir.Conv2dWeightGradient{}, &ir.ChannelSum{}, &ir.NormalizeReduce{}, &ir.NormalizeGradient{}, &ir.ActivateGradient{},
 		&ir.MaxPoolGradient{}, &ir.AveragePoolGradient{}, &ir.UpsampleGradient{}, &ir.SoftmaxGradient{},
 		&ir.BatchNorm{}, &ir.Concat{}, &ir.Slice{}, &ir.Reshape{},

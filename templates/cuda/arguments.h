@@ -69,6 +69,21 @@ struct reprise_elementwise_arguments {
   int64_t extent[4];
 };
 
+// y from up to three inputs, each times one element at the address factor.
+struct reprise_combination_arguments {
+  struct reprise_tensor y, x[3];
+  int64_t extent[4];
+  uint64_t factor[3];
+};
+
+// Matrices {outer, inner, rows, columns} and the sums of parts of each.
+struct reprise_matrix_norm_arguments {
+  struct reprise_tensor x, y;
+  int64_t extent[4];
+  uint64_t partial;
+  int32_t parts;
+};
+
 // Kernels with one coefficient a channel: the inner dimension is the channel.
 struct reprise_channel_arguments {
   struct reprise_tensor x, dy, y;
