@@ -45,7 +45,13 @@ func (f *Fit) AddStage(plan *ir.Stage, options StageOptions) (*Stage, error) {
 	if err := f.checkNames(plan); err != nil {
 		return nil, err
 	}
-	loaded, err := f.dev.Load(plan, f.settings.Precision)
+	if options.Precision == "" {
+		options.Precision = f.settings.Precision
+	}
+	if err := checkPrecision(options.Precision); err != nil {
+		return nil, fmt.Errorf("stage %s: %w", plan.Name, err)
+	}
+	loaded, err := f.dev.Load(plan, options.Precision)
 	if err != nil {
 		return nil, fmt.Errorf("stage %s: load: %w", plan.Name, err)
 	}

@@ -81,8 +81,10 @@ func (s *Stage) Cotangent(output int) (*Tensor, error) {
 }
 
 // adopt makes the signature of the first full training batch that of the fit.
+// Every call of a stage that knows no batch is a full one.
 func (s *Stage) adopt(signature Signature) {
-	if s.signature == nil && signature.Sizes.Batch >= s.fit.settings.Batch {
+	full := signature.Sizes.Batch >= s.fit.settings.Batch || !takesBatch(s.plan)
+	if s.signature == nil && full {
 		s.signature = &signature
 	}
 }

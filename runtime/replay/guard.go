@@ -140,8 +140,8 @@ func failAccumulation(s *Stage, _ *call) string {
 
 func failPrecision(s *Stage, _ *call) string {
 	info := s.fit.dev.Info()
-	if !slices.Contains(info.Precisions, s.fit.settings.Precision) {
-		return fmt.Sprintf("precision %s cannot be replayed on %s", s.fit.settings.Precision, info.Name)
+	if !slices.Contains(info.Precisions, s.options.Precision) {
+		return fmt.Sprintf("precision %s cannot be replayed on %s", s.options.Precision, info.Name)
 	}
 	return ""
 }

@@ -51,6 +51,10 @@ type StageOptions struct {
 	// Option is the name under which users asked, for messages, such as
 	// capture_network; empty means "capture".
 	Option string
+
+	// Precision of the stage's activations where it is not that of the fit,
+	// such as FP32 for an optimizer; empty means the fit's.
+	Precision device.Precision
 }
 
 // complete fills in defaults and refuses what has no meaning.
@@ -58,9 +62,8 @@ func (s Settings) complete() (Settings, error) {
 	if s.Precision == "" {
 		s.Precision = device.FP32
 	}
-	known := []device.Precision{device.FP32, device.FP16, device.BF16, device.Float64}
-	if !slices.Contains(known, s.Precision) {
-		return s, fmt.Errorf("precision %q is unknown; use one of %v", s.Precision, known)
+	if err := checkPrecision(s.Precision); err != nil {
+		return s, err
 	}
 	for _, count := range []struct {
 		name  string
@@ -73,6 +76,14 @@ func (s Settings) complete() (Settings, error) {
 	s.Accumulate = max(s.Accumulate, 1)
 	s.Devices = max(s.Devices, 1)
 	return s, nil
+}
+
+func checkPrecision(p device.Precision) error {
+	known := []device.Precision{device.FP32, device.FP16, device.BF16, device.Float64}
+	if !slices.Contains(known, p) {
+		return fmt.Errorf("precision %q is unknown; use one of %v", p, known)
+	}
+	return nil
 }
 
 var errNoDevice = errors.New("a fit needs a device; open one with a back end, such as runtime/host")

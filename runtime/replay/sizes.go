@@ -57,6 +57,18 @@ func smallest(plan *ir.Stage) ir.Sizes {
 	return ir.Sizes{Batch: 1, Height: max(plan.Multiple.Height, 1), Width: max(plan.Multiple.Width, 1)}
 }
 
+// takesBatch tells whether a size of an input follows from the batch.
+func takesBatch(plan *ir.Stage) bool {
+	for _, port := range plan.Inputs {
+		for _, dim := range plan.Tensor(port.Tensor).Shape {
+			if _, depends := dependence(dim, smallest(plan), symbols[0]); depends {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // solve finds a symbol from the first input size that is proportional to it and
 // to nothing else. A symbol that no input depends on is not found, which is no
 // error: nothing that follows from the inputs can depend on it.
