@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-ml/reprise/internal/data"
 	"github.com/reprise-ml/reprise/internal/trainer"
 	"github.com/reprise-ml/reprise/runtime/device"
 	"github.com/reprise-ml/reprise/runtime/host"
@@ -248,69 +247,4 @@ func TestFrozenParameterStays(t *testing.T) {
 	}
 	require.NoError(t, f.fit.Run(context.Background()))
 	f.close()
-}
-
-// Guard G8 and contract section 1: an observer sees in a recorded fit what it
-// sees natively, at an output, inside a stage and of every stage.
-func TestObserversSeeTheSame(t *testing.T) {
-	file := writeDataset(t, "pose")
-	watch := func(capture []trainer.CaptureOption) (seen []float32, names map[string]bool) {
-		f := request{task: "pose", data: file, capture: capture, change: func(o *trainer.Options) { o.StopAfter = 3 }}.begin(t)
-		names = map[string]bool{}
-		see := func(value *replay.Tensor) {
-			values := make([]float32, device.Elements(value.Shape()))
-			require.NoError(t, value.ReadFloat32(values))
-			seen = append(seen, values...)
-			names[value.Name()] = true
-		}
-		_, err := f.stage("head").Observe("o2m_keypoint", see)
-		require.NoError(t, err)
-		_, err = f.stage("features").Observe("backbone.stem.conv.conv2d", see)
-		require.NoError(t, err)
-		f.fit.Observe(func(_ *replay.Stage, output *replay.Tensor) { see(output) })
-		require.NoError(t, f.fit.Run(context.Background()))
-		f.close()
-		return seen, names
-	}
-	native, _ := watch(nil)
-	recorded, names := watch(full)
-	require.NotEmpty(t, native)
-	require.Equal(t, native, recorded)
-	require.GreaterOrEqual(t, len(names), 10, "%v", names)
-}
-
-// An objective that hands out zeros where the task's own leaves derivatives
-// absent is another fit: what a recording without presence patterns would be
-// (contract section 5 item 3). The equalities of TestEveryWayIsTheSameFit notice.
-func TestZeroForAbsentIsAnotherFit(t *testing.T) {
-	for task, output := range map[string]string{"pose": "o2m_keypoint", "segment": "prototypes"} {
-		file := writeDataset(t, task)
-		_, want := request{task: task, data: file}.run(t)
-		_, got := request{task: task, data: file, objective: func(o trainer.Objective[float32]) trainer.Objective[float32] {
-			return filling{Objective: o, output: output}
-		}}.run(t)
-		require.NotEqual(t, want.Hashes.Model, got.Hashes.Model, task)
-		require.NotEqual(t, want.Hashes.Optimizer, got.Hashes.Optimizer, task)
-	}
-}
-
-// filling gives an output zeros where it took no part.
-type filling struct {
-	trainer.Objective[float32]
-	output string
-}
-
-func (o filling) Loss(outputs trainer.Outputs[float32], batch *data.Batch, alpha float64) (trainer.Loss[float32], error) {
-	loss, err := o.Objective.Loss(outputs, batch, alpha)
-	if loss.Cotangents != nil && loss.Cotangents[o.output] == nil {
-		loss.Cotangents[o.output] = make([]float32, len(outputs[o.output]))
-	}
-	return loss, err
-}
-
-func (o filling) Parameters() []parameter { return parametersOf(o.Objective) }
-
-func (o filling) With(values [][]float32) trainer.Objective[float32] {
-	o.Objective = withValues(o.Objective, values)
-	return o
 }
