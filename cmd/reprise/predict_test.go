@@ -25,9 +25,15 @@ func TestTrainValPredict(t *testing.T) {
 	set := filepath.Join(root, "set")
 	require.NoError(t, scenes.WritePose(set, scenes.Folder{Train: 2, Val: 2}, scenes.Options{Size: 96, Objects: 3, Seed: 2}))
 	file, weights := filepath.Join(set, "data.yaml"), filepath.Join(root, "run", "last.safetensors")
-	_, errs, code := runReprise("train", "-task", "pose", "-data", file, "--model.scale=t", "--model.keypoints=5", "--data.img_size=64",
+	_, errs, code := runReprise("train", "-task", "pose", "-data", file, "--model.scale=t", "--data.img_size=64",
 		"--data.batch_size=2", "--trainer.max_epochs=1", "--run.dir="+filepath.Join(root, "run"))
-	require.Zero(t, code, errs)
+	require.Zero(t, code, "the keypoints are counted by the data set: "+errs)
+	_, errs, code = runReprise("train", "-task", "pose", "-data", file, "--model.scale=t", "--model.keypoints=4")
+	require.Equal(t, 1, code)
+	require.Contains(t, errs, "declares 5 keypoints, model.keypoints is 4; set --model.keypoints=5")
+	_, errs, code = runReprise("train", "-task", "pose", "-data", file, "--optim.lr=-1")
+	require.Equal(t, 1, code)
+	require.Contains(t, errs, "--optim.lr", "the first error stays the one that is told")
 
 	out, errs, code := runReprise("val", "-weights", weights, "-data", file, "-out", filepath.Join(root, "val"), "-json")
 	require.Zero(t, code, errs)

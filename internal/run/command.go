@@ -58,21 +58,31 @@ type trainCommand struct {
 	stopAfter    int
 }
 
-// settings resolves the settings. A class count that nobody set is that of
-// the data set.
+// settings resolves the settings. Counts of classes and keypoints that nobody set
+// are those of the data set.
 func (c *trainCommand) settings(command *cobra.Command) (*config.Settings, error) {
-	settings, err := config.Load(c.config, command.Flags())
+	flags := command.Flags()
+	described, dataErr := data.ReadConfig(c.data)
+	settings, err := config.Load(c.config, flags)
+	if err != nil && dataErr == nil && described.Keypoints.Count > 0 && !flags.Changed("model.keypoints") {
+		// The count has no default, so its absence may be what Load reports.
+		if err := flags.Set("model.keypoints", strconv.Itoa(described.Keypoints.Count)); err != nil {
+			return nil, err
+		}
+		if counted, stillWrong := config.Load(c.config, flags); stillWrong == nil && counted.Task == "pose" {
+			settings, err = counted, nil
+		}
+	}
 	if err != nil || settings.Given("model.classes") {
 		return settings, err
 	}
-	described, err := data.ReadConfig(c.data)
-	if err != nil {
+	if dataErr != nil {
+		return nil, dataErr
+	}
+	if err := flags.Set("model.classes", strconv.Itoa(len(described.Names))); err != nil {
 		return nil, err
 	}
-	if err := command.Flags().Set("model.classes", strconv.Itoa(len(described.Names))); err != nil {
-		return nil, err
-	}
-	return config.Load(c.config, command.Flags())
+	return config.Load(c.config, flags)
 }
 
 func (c *trainCommand) run(command *cobra.Command, settings *config.Settings, network Network) error {
