@@ -24,7 +24,7 @@ inline bool fast_defined(uintptr_t a) {
   return s == (all_defined & mask);
 }
 
-inline bool in_shared(uintptr_t a) { return a - now.image->low < now.image->high - now.image->low; }
+inline bool in_shared(uintptr_t a) { return a - now.shared < now.shared_bytes; }
 inline bool on_stack(uintptr_t a) { return a - stacks_first < stacks_bytes; }
 inline bool in_image(uintptr_t a) { return a - now.image->first < now.image->last - now.image->first; }
 
@@ -37,12 +37,12 @@ __attribute__((noinline)) void slow_device(uintptr_t a, size_t bytes, bool write
     outside_of(a, bytes, write ? "writes" : "reads");
   if (write)
     set_state(a, bytes, defined);
-  else if (!is_defined(a, bytes))
+  else if (has(undefined, a, bytes) || has(poisoned, a, bytes))
     accuse(never_written, text("reads %zu bytes that were never written, at %s", bytes, describe(a).c_str()));
 }
 
 __attribute__((noinline)) void wrong_shared(const Cell &c, uintptr_t a, const char *does) {
-  const size_t offset = a - now.image->low;
+  const size_t offset = a - now.shared;
   if (c.block == no_variable)
     stop(bounds, CUDA_ERROR_ILLEGAL_ADDRESS, text("%s shared memory (at 0x%zx) that belongs to no variable", does, offset));
   if (c.block == on_its_way)
@@ -77,12 +77,12 @@ inline void write_cell(Cell &c, uintptr_t a, bool whole, uint16_t thread) {
   c.writer = thread;
 }
 
-inline Cell *cell(uintptr_t a) { return &now.image->cells[(a - now.image->low) / 4]; }
+inline Cell *cell(uintptr_t a) { return now.cells + (a - now.shared) / 4; }
 
 // Accesses of less than a word do not count as races: two threads may own the
 // halves of one.
 inline void shared_access(uintptr_t a, size_t bytes, bool write, uint16_t thread) {
-  if (a + bytes > now.image->high)
+  if (a + bytes > now.shared + now.shared_bytes)
     outside_of(a, bytes, "accesses");
   Cell *c = cell(a), *end = cell(a + bytes - 1);
   for (; c <= end; c++)
@@ -151,7 +151,7 @@ void range_access(void *p, size_t bytes, bool write) {
 
 // The data of an asynchronous copy arrive in shared memory.
 void arrive(uint32_t to, const void *from, int bytes) {
-  const uintptr_t a = now.image->low + to;
+  const uintptr_t a = now.shared + to;
   auto *target = reinterpret_cast<char *>(a);
   memcpy(target, from, size_t(bytes));
   memset(target + bytes, 0, size_t(16 - bytes));
@@ -169,18 +169,18 @@ uint32_t cudasim_shared_address(const void *p) {
   const auto a = reinterpret_cast<uintptr_t>(p);
   if (!in_shared(a))
     outside_of(a, 1, "takes as shared memory");
-  return uint32_t(a - now.image->low);
+  return uint32_t(a - now.shared);
 }
 
 const void *cudasim_shared_read(uint32_t at, int bytes, int lane) {
-  const uintptr_t a = now.image->low + at;
+  const uintptr_t a = now.shared + at;
   check_alignment(a, size_t(bytes));
   shared_access(a, size_t(bytes), false, uint16_t(now.thread / 32 * 32 + lane));
   return reinterpret_cast<const void *>(a);
 }
 
 void cudasim_copy_begin(uint32_t to, const void *from, int bytes) {
-  const uintptr_t a = now.image->low + to, source = reinterpret_cast<uintptr_t>(from);
+  const uintptr_t a = now.shared + to, source = reinterpret_cast<uintptr_t>(from);
   check_alignment(a, 16);
   if (bytes > 0) {
     check_alignment(source, 16);

@@ -25,7 +25,7 @@ CUresult copy_now(const char *name, void *to, const void *from, size_t bytes, Di
     return CUDA_ERROR_ILLEGAL_ADDRESS;
   if (d != to_host && !legal(name, target, bytes, "writes"))
     return CUDA_ERROR_ILLEGAL_ADDRESS;
-  if (d == to_host && !is_defined(source, bytes))
+  if (d == to_host && has(undefined, source, bytes))
     report(text("%s: reads %zu bytes of which some were never written, at %s", name, bytes, describe(source).c_str()));
   memmove(to, from, bytes);
   if (d == to_device)
@@ -77,8 +77,7 @@ CUresult fill_now(const char *name, uintptr_t address, T value, size_t count) {
   auto *p = reinterpret_cast<T *>(address);
   for (size_t i = 0; i < count; i++)
     p[i] = value;
-  const bool poison = sizeof(T) == 1 && value == T(0xff); // not a number in every float type: to be read by nobody
-  set_state(address, count * sizeof(T), poison ? undefined : defined);
+  set_state(address, count * sizeof(T), sizeof(T) == 1 && value == T(0xff) ? poisoned : defined);
   return CUDA_SUCCESS;
 }
 

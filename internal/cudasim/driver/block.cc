@@ -223,6 +223,9 @@ CUresult run_kernel(Image &image, const cudasim_kernel &kernel, const std::strin
   launch.threads = size_t(grid.threads.x) * grid.threads.y * grid.threads.z;
   memcpy(const_cast<void *>(launch.argument), argument.data(), argument.size());
   now.image = &image;
+  now.shared = image.low;
+  now.shared_bytes = image.high - image.low;
+  now.cells = image.cells.data();
   now.dynamic_bytes = grid.dynamic_bytes;
   cudasim_now.block_extent = grid.threads;
   cudasim_now.grid_extent = grid.blocks;

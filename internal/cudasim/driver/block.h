@@ -29,9 +29,11 @@ enum Wrong { bounds,
 // The kernel that runs now, as the hooks of its memory accesses see it.
 struct Running {
   Image *image = nullptr;
-  uint32_t block = 0;  // a number for each block that ever ran
-  uint32_t epoch = 0;  // barriers passed in this block, from 1
-  uint16_t thread = 0; // in the block
+  uintptr_t shared = 0, shared_bytes = 0; // its shared variables
+  Cell *cells = nullptr;                  // their state
+  uint32_t block = 0;                     // a number for each block that ever ran
+  uint32_t epoch = 0;                     // barriers passed in this block, from 1
+  uint16_t thread = 0;                    // in the block
   unsigned dynamic_bytes = 0;
 };
 extern Running now;

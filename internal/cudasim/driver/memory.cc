@@ -142,7 +142,7 @@ bool inside(uintptr_t address, size_t bytes) {
   return allocation_of(address, &base, &size) && address - base + bytes <= size;
 }
 
-bool is_defined(uintptr_t address, size_t bytes) { return memchr(states(address), undefined, bytes) == nullptr; }
+bool has(ByteState state, uintptr_t address, size_t bytes) { return memchr(states(address), state, bytes) != nullptr; }
 
 void set_state(uintptr_t address, size_t bytes, ByteState state) { memset(states(address), state, bytes); }
 

@@ -11,9 +11,12 @@ namespace cudasim {
 struct Context;
 
 // The state of a byte. A byte of no allocation is zero, as fresh pages are.
+// Memory filled with the byte 0xff, which is no number in any float type, is
+// poisoned: the host may look at it, a kernel should not.
 enum ByteState : uint8_t { outside = 0,
                            undefined = 1,
-                           defined = 2 };
+                           defined = 2,
+                           poisoned = 3 };
 
 constexpr uintptr_t device_bytes = uintptr_t(1) << 40;
 extern uintptr_t device_base;
@@ -37,9 +40,9 @@ bool allocation_of(uintptr_t address, uintptr_t *base, size_t *bytes);
 // Describes an address for a report, by the allocation that it is in, was in or is near.
 std::string describe(uintptr_t address);
 
-// Whether a range lies in one allocation, and whether all of it has been written.
+// Whether a range lies in one allocation.
 bool inside(uintptr_t address, size_t bytes);
-bool is_defined(uintptr_t address, size_t bytes);
+bool has(ByteState state, uintptr_t address, size_t bytes); // any byte in that state
 void set_state(uintptr_t address, size_t bytes, ByteState state);
 
 // Page-locked host memory.

@@ -2,9 +2,9 @@ package main
 
 import (
 	"crypto/sha256"
+	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +24,7 @@ const (
 var (
 	unrollPragma  = regexp.MustCompile(`(?m)^\s*#pragma unroll.*\n`)
 	dynamicShared = regexp.MustCompile(`extern\s+(?:alignas\(\d+\)\s+)?__shared__\s+(?:alignas\(\d+\)\s+)?([\w:<>, ]+?)\s+(\w+)\[\];`)
+	constant      = regexp.MustCompile(`\(const __grid_constant__ (\w+) p\)`)
 	signature     = regexp.MustCompile(`extern "C" __global__ void __launch_bounds__\((\d+)\) (REPRISE_NAME\(\w+\))\(const __grid_constant__ (\w+) p\)`)
 )
 
@@ -42,6 +43,8 @@ func translate(text string) (string, error) {
 	body := before + "#include \"instructions.h\"\n" + after
 	body = unrollPragma.ReplaceAllString(body, "") // g++ spells it in another way, and unrolled code compiles four times slower
 	body = dynamicShared.ReplaceAllString(body, "$1 *const $2 = static_cast<$1 *>(cudasim_dynamic_shared());")
+	body = strings.ReplaceAll(body, "#define __grid_constant__\n", "")
+	body = constant.ReplaceAllString(body, "(const $1 &p)") // all threads read one copy
 	return body + table(text, kernels), nil
 }
 
@@ -58,21 +61,26 @@ func table(text string, kernels [][]string) string {
 	return b.String()
 }
 
-// version names the compiler by what decides its output.
+//go:embed main.go translate.go
+var program embed.FS
+
+// version names the compiler by what decides its output: this program, its
+// headers and g++.
 func version() (string, error) {
 	sum := sha256.New()
-	err := fs.WalkDir(device.Headers, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
+	for _, files := range []embed.FS{program, device.Headers} {
+		entries, err := files.ReadDir(".")
+		if err != nil {
+			return "", err
 		}
-		data, err := device.Headers.ReadFile(path)
-		sum.Write(data)
-		return err
-	})
-	if err != nil {
-		return "", err
+		for _, e := range entries {
+			data, err := files.ReadFile(e.Name())
+			if err != nil {
+				return "", err
+			}
+			sum.Write(data)
+		}
 	}
-	sum.Write([]byte(strings.Join(flags, " ")))
 	out, err := exec.Command("g++", "-dumpfullversion").Output()
 	if err != nil {
 		return "", fmt.Errorf("g++ is needed to compile kernels for the simulator: %w; install it", err)

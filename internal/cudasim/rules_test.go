@@ -1,0 +1,160 @@
+//go:build cuda
+
+package cudasim_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-ml/reprise/internal/cudasim"
+	"github.com/reprise-ml/reprise/internal/cudasim/probe"
+)
+
+// elsewhere runs a call on another thread with the context current.
+func elsewhere(c probe.Context, call func() cudasim.Status) cudasim.Status {
+	result := make(chan cudasim.Status)
+	go func() {
+		runtime.LockOSThread()
+		probe.Bind(c)
+		result <- call()
+		probe.Bind(nil)
+		runtime.UnlockOSThread()
+	}()
+	return <-result
+}
+
+// capturing is a stream in a thread-local capture.
+type capturing struct {
+	*testing.T
+	context       probe.Context
+	stream, other probe.Stream
+	event         probe.Event
+	memory        probe.Address
+}
+
+// captureRule runs a step inside a capture, then the end, on a driver or on the
+// simulator, which must agree.
+func captureRule(t *testing.T, step func(*capturing) cudasim.Status) (during, end cudasim.Status) {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	c := &capturing{T: t}
+	var s cudasim.Status
+	c.context, s = probe.Open()
+	require.Zero(t, s)
+	c.stream, s = probe.NewStream()
+	require.Zero(t, s)
+	c.other, s = probe.NewStream()
+	require.Zero(t, s)
+	c.event, s = probe.NewEvent()
+	require.Zero(t, s)
+	c.memory, s = probe.Alloc(1024)
+	require.Zero(t, s)
+	require.Zero(t, probe.Record(c.event, c.other))
+	require.Zero(t, probe.Begin(c.stream, probe.ThreadLocal))
+	require.Zero(t, probe.Fill(c.memory, 1, 1024, c.stream))
+	during = step(c)
+	g, end := probe.End(c.stream)
+	if end == success {
+		require.Zero(t, probe.DestroyGraph(g))
+	}
+	probe.End(c.other) // another capture may be left by a step
+	require.Zero(t, probe.Fill(c.memory, 2, 1024, c.stream), "the stream works again")
+	require.Zero(t, probe.Wait(c.stream))
+	require.Zero(t, probe.Free(c.memory))
+	require.Zero(t, probe.DestroyEvent(c.event))
+	require.Zero(t, probe.DestroyStream(c.other))
+	require.Zero(t, probe.DestroyStream(c.stream))
+	require.Zero(t, probe.Close(c.context))
+	if cudasim.Present() {
+		require.Empty(t, cudasim.Alive())
+		cudasim.ClearReports()
+	}
+	return during, end
+}
+
+// rules are what the driver answers during a capture in the thread-local mode.
+var rules = []struct {
+	name        string
+	during, end cudasim.Status
+	step        func(*capturing) cudasim.Status
+}{
+	{"nothing", success, success, func(*capturing) cudasim.Status { return success }},
+	{"allocation", unsupported, invalidated, func(c *capturing) cudasim.Status {
+		_, s := probe.Alloc(16)
+		return s
+	}},
+	{"allocation on another thread", success, success, func(c *capturing) cudasim.Status {
+		return elsewhere(c.context, func() cudasim.Status {
+			a, s := probe.Alloc(16)
+			if s == success {
+				s = probe.Free(a)
+			}
+			return s
+		})
+	}},
+	{"wait for the stream", unsupported, invalidated, func(c *capturing) cudasim.Status { return probe.Wait(c.stream) }},
+	{"query of the stream", unsupported, invalidated, func(c *capturing) cudasim.Status { return probe.Query(c.stream) }},
+	{"wait for the context", unsupported, invalidated, func(c *capturing) cudasim.Status { return probe.Synchronize() }},
+	{"wait for the context on another thread", unsupported, invalidated, func(c *capturing) cudasim.Status {
+		return elsewhere(c.context, probe.Synchronize)
+	}},
+	{"event recorded outside", isolation, invalidated, func(c *capturing) cudasim.Status { return probe.Follow(c.stream, c.event) }},
+	{"query of a captured event", capturedEvent, invalidated, func(c *capturing) cudasim.Status {
+		require.Zero(c, probe.Record(c.event, c.stream))
+		return probe.AskEvent(c.event)
+	}},
+	{"fork with work that is not joined", success, unjoined, func(c *capturing) cudasim.Status {
+		require.Zero(c, probe.Record(c.event, c.stream))
+		require.Zero(c, probe.Follow(c.other, c.event))
+		return probe.Fill(c.memory, 3, 16, c.other)
+	}},
+	{"fork and join", success, success, func(c *capturing) cudasim.Status {
+		require.Zero(c, probe.Record(c.event, c.stream))
+		require.Zero(c, probe.Follow(c.other, c.event))
+		require.Zero(c, probe.Fill(c.memory, 3, 16, c.other))
+		require.Zero(c, probe.Record(c.event, c.other))
+		return probe.Follow(c.stream, c.event)
+	}},
+	{"end on another thread", wrongThread, invalidated, func(c *capturing) cudasim.Status {
+		return elsewhere(c.context, func() cudasim.Status {
+			_, s := probe.End(c.stream)
+			return s
+		})
+	}},
+	{"work after a broken call", invalidated, invalidated, func(c *capturing) cudasim.Status {
+		probe.Wait(c.stream)
+		return probe.Fill(c.memory, 3, 16, c.stream)
+	}},
+}
+
+// Field cases CT-01, CT-02, CT-09, LC-02: what is legal in a capture, and how it
+// ends. The same table holds on a driver.
+func TestCaptureRules(t *testing.T) {
+	for _, r := range rules {
+		t.Run(r.name, func(t *testing.T) {
+			during, end := captureRule(t, r.step)
+			require.Equal(t, r.during, during, "during the capture")
+			require.Equal(t, r.end, end, "at its end")
+		})
+	}
+}
+
+// Calls of a thread that has no context are refused (field case RT-01).
+func TestThreadWithoutContext(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	c, s := probe.Open()
+	require.Zero(t, s)
+	require.Equal(t, invalidContext, elsewhere(nil, func() cudasim.Status {
+		_, s := probe.Alloc(16)
+		return s
+	}))
+	if cudasim.Present() {
+		require.Contains(t, cudasim.Reports(), "cuMemAlloc: no context is current on this thread")
+		cudasim.ClearReports()
+	}
+	require.Zero(t, probe.Close(c))
+}
