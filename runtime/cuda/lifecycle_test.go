@@ -63,8 +63,11 @@ func TestFailedRecording(t *testing.T) {
 	clean := open(t, device.FP32, usual)
 	clean.run()
 	want := clean.state()
-	clean.close()
-	for _, at := range []int{1, 3, 10, 40} {
+	r, err := clean.binding.Record(forward)
+	require.NoError(t, err)
+	last := r.Nodes()
+	clean.close(r)
+	for _, at := range []int{1, 3, 10, last} {
 		o := open(t, device.FP32, usual)
 		reserved, bytes := o.device.Counters().Reserved, o.device.Counters().Bytes
 		for range 20 {

@@ -42,7 +42,7 @@ func TestDropout(t *testing.T) {
 			}
 		}
 		if options.Capture {
-			require.Equal(t, 4, fit.Report().Stages[1].Replayed)
+			require.Equal(t, 4, fit.Report().Stages[1].Replayed, fit.Report())
 		}
 		require.NoError(t, fit.Close())
 		require.NoError(t, d.Close())

@@ -76,6 +76,8 @@ static CUresult census(struct reprise_context *c, CUgraph graph, int nodes) {
   CUresult r = cuGraphGetNodes(graph, NULL, &count);
   if (r != CUDA_SUCCESS)
     return failed(c, r, "the nodes of a recording could not be counted");
+  if (count == 0 && nodes == 0)
+    return CUDA_SUCCESS; // nothing to do, such as the backward pass of a stage without parameters
   if (count == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "empty recording: no launch was captured");
   if (count != (size_t)nodes)

@@ -18,7 +18,11 @@ type status C.CUresult
 
 // Error implements error.
 func (s status) Error() string {
-	return fmt.Sprintf("%s (%d: %s)", C.GoString(C.reprise_status_name(C.CUresult(s))), int(s), C.GoString(C.reprise_status_text(C.CUresult(s))))
+	name, text := C.GoString(C.reprise_status_name(C.CUresult(s))), C.GoString(C.reprise_status_text(C.CUresult(s)))
+	if text == "" {
+		return fmt.Sprintf("%s %d", name, int(s))
+	}
+	return fmt.Sprintf("%s %d (%s)", name, int(s), text)
 }
 
 // statusOf reads the status out of an error of gorgonia.org/cu, whose type is
