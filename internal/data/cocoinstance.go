@@ -36,51 +36,49 @@ func (r *cocoReader) addAnnotation(a cocoAnnotation, offset int64) {
 	if entry.first == 0 {
 		entry.first = offset
 	}
-	fail := func(remedy, problem string, arguments ...any) {
-		entry.faults = append(entry.faults, located{offset, fmt.Sprintf("annotation %d: ", a.ID) + fmt.Sprintf(problem, arguments...), remedy})
-	}
-	label, ok := r.labels[a.CategoryID]
-	if !ok {
-		fail("declare the category or correct the annotation", "category %d is not declared", a.CategoryID)
-		return
-	}
-	if a.Difficult != 0 && a.Difficult != 1 {
-		fail("write 0 or 1", "difficult is %d", a.Difficult)
-		return
-	}
-	found := instance{}
-	ring, state := firstRing(a.Segmentation)
+	found, usable, problem, remedy := r.instance(a)
+	label, declared := r.labels[a.CategoryID]
 	switch {
-	case state == ringUnusable, state == ringAbsent && r.kind.ringNeeded && !r.kind.oriented:
+	case !declared:
+		problem, remedy = fmt.Sprintf("category %d is not declared", a.CategoryID), "declare the category or correct the annotation"
+	case a.Difficult != 0 && a.Difficult != 1:
+		problem, remedy = fmt.Sprintf("difficult is %d", a.Difficult), "write 0 or 1"
+	}
+	switch {
+	case problem != "":
+		entry.faults = append(entry.faults, located{offset, fmt.Sprintf("annotation %d: %s", a.ID, problem), remedy})
+	case !usable:
 		r.unusable++
-		return
-	case state == ringAbsent && r.kind.oriented:
-		r.unusable++
-		return
-	case r.kind.oriented && len(ring) != 4:
-		fail("write the four corners of the box", "the ring has %d points where an oriented box has 4", len(ring))
-		return
-	case r.kind.oriented:
-		rotated := geometry.FitQuadrilateral([4]geometry.Point(ring))
-		found.box, found.rotated = geometry.Envelope(ring), &rotated
 	default:
-		if !goodBox(a.Box) {
-			fail("write bbox as x y width height in pixels", "bbox is %v", a.Box)
-			return
-		}
-		found.box = geometry.Box{X1: a.Box[0], Y1: a.Box[1], X2: a.Box[0] + a.Box[2], Y2: a.Box[1] + a.Box[3]}
-		found.polygon = ring
-		entry.ringless = entry.ringless || ring == nil
+		entry.ringless = entry.ringless || found.polygon == nil
+		entry.target.add(label, found)
+		entry.target.Difficult = append(entry.target.Difficult, a.Difficult == 1)
 	}
+}
+
+// instance reads the geometry of an annotation. It is not usable when its outline
+// is needed and missing, or is there and not a ring.
+func (r *cocoReader) instance(a cocoAnnotation) (found instance, usable bool, problem, remedy string) {
+	ring, state := firstRing(a.Segmentation)
+	if state == ringUnusable || state == ringAbsent && r.kind.ringNeeded {
+		return found, false, "", ""
+	}
+	if r.kind.oriented {
+		if len(ring) != 4 {
+			return found, true, fmt.Sprintf("the ring has %d points where an oriented box has 4", len(ring)), "write the four corners of the box"
+		}
+		rotated := geometry.FitQuadrilateral([4]geometry.Point(ring))
+		return instance{box: geometry.Envelope(ring), rotated: &rotated}, true, "", ""
+	}
+	if !goodBox(a.Box) {
+		return found, true, fmt.Sprintf("bbox is %v", a.Box), "write bbox as x y width height in pixels"
+	}
+	found.box = geometry.Box{X1: a.Box[0], Y1: a.Box[1], X2: a.Box[0] + a.Box[2], Y2: a.Box[1] + a.Box[3]}
+	found.polygon = ring
 	if r.kind.keypoints {
-		problem := ""
-		if found.keypoints, found.visibility, problem = cocoKeypoints(a.Keypoints, r.config.Keypoints.Count); problem != "" {
-			fail("write x, y and a visibility of 0, 1 or 2 for every keypoint of the category", "%s", problem)
-			return
-		}
+		found.keypoints, found.visibility, problem = cocoKeypoints(a.Keypoints, r.config.Keypoints.Count)
 	}
-	entry.target.add(label, found)
-	entry.target.Difficult = append(entry.target.Difficult, a.Difficult == 1)
+	return found, true, problem, "write x, y and a visibility of 0, 1 or 2 for every keypoint of the category"
 }
 
 func goodBox(box []float64) bool {

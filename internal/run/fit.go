@@ -68,12 +68,9 @@ func fit[T device.Float](ctx context.Context, r Request) (summary *Summary, err 
 	options.StopAfter, options.Log = r.StopAfter, r.Progress
 	meter := newMeter(r.Progress, r.Settings.Trainer.MaxEpochs, r.Settings.Data.BatchSize, loaders)
 	options.Progress = meter
-	var records *recorder
-	if options.Dir != "" {
-		if records, err = newRecorder(meter, options.Dir, loaders.Train.Batches(), options.Resume != "", r.Progress); err != nil {
-			return nil, err
-		}
-		options.Progress = records
+	records, err := startRecords(&options, loaders)
+	if err != nil {
+		return nil, err
 	}
 	f, err := trainer.New(dev, task, loaders, options)
 	if err != nil {
@@ -83,11 +80,8 @@ func fit[T device.Float](ctx context.Context, r Request) (summary *Summary, err 
 	if err := writeSettings(r.Settings); err != nil {
 		return nil, err
 	}
-	if records != nil {
-		records.losses = f.Losses
-		if err := drawBatches(ctx, options.Dir, loaders, described.Names); err != nil {
-			return nil, err
-		}
+	if err := records.start(ctx, f.Losses, loaders, described.Names); err != nil {
+		return nil, err
 	}
 	runErr := f.Run(ctx)
 	if runErr != nil && ctx.Err() == nil {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -55,6 +56,20 @@ type recorder struct {
 	log     io.Writer // nil for none
 }
 
+// startRecords puts a recorder before the progress of a fit that has a folder;
+// it is nil for one that has none.
+func startRecords(o *trainer.Options, d trainer.Data) (*recorder, error) {
+	if o.Dir == "" {
+		return nil, nil
+	}
+	records, err := newRecorder(o.Progress, o.Dir, d.Train.Batches(), o.Resume != "", o.Log)
+	if err != nil {
+		return nil, err
+	}
+	o.Progress = records
+	return records, nil
+}
+
 // newRecorder starts the records of a fit, or continues those of a resumed one.
 func newRecorder(inner trainer.Progress, dir string, batches int, resumed bool, log io.Writer) (*recorder, error) {
 	r := &recorder{Progress: inner, dir: dir, batches: batches, log: log}
@@ -76,6 +91,16 @@ func newRecorder(inner trainer.Progress, dir string, batches int, resumed bool, 
 		r.records = append(r.records, record)
 	}
 	return r, nil
+}
+
+// start draws the first batches and tells the recorder where the losses are. A
+// fit without a folder has no recorder.
+func (r *recorder) start(ctx context.Context, losses func() []float64, d trainer.Data, names []string) error {
+	if r == nil {
+		return nil
+	}
+	r.losses = losses
+	return drawBatches(ctx, r.dir, d, names)
 }
 
 // Begin implements trainer.Progress.
