@@ -67,9 +67,9 @@ func taskOf[T device.Float](t *testing.T, s golden.Setting) trainer.Task[T] {
 	return task
 }
 
-// compared is how many steps of every way are compared: they hold a partial
-// batch (step 3), momentum (step 4) and an empty batch (step 5). The way that
-// records most goes on to the end.
+// compared is how many steps of the native fit are compared in float64: they hold
+// a partial batch (step 3), momentum (step 4) and an empty batch (step 5). The
+// way that records most goes on to the end; those between run in float32.
 const compared = 6
 
 // Invariants I1, I3 and I4: every way of recording gives the trajectory of the
@@ -99,8 +99,12 @@ func followAllWays[T device.Float](t *testing.T, task string) {
 		if !strings.Contains(way.tasks, task) {
 			continue
 		}
+		double := precisionOf[T]() == device.Float64
+		if double && way.capture != nil && i != most {
+			continue
+		}
 		part := *reference
-		if i != most {
+		if double && (i != most || testing.Short()) {
 			part.Steps = part.Steps[:compared]
 		}
 		training, err := verify.Trajectory(hostDevice(t), &part, setting, way.capture...)
@@ -112,6 +116,13 @@ func followAllWays[T device.Float](t *testing.T, task string) {
 		require.Equal(t, native, training.Digests[:len(native)], "%s differs from native", way.name)
 		checkReplays(t, training.Report, way.stages[task], reference.Setting.Batches, len(training.Digests))
 	}
+}
+
+func precisionOf[T device.Float]() device.Precision {
+	if _, double := any(T(0)).(float64); double {
+		return device.Float64
+	}
+	return device.FP32
 }
 
 // checkReplays asserts that the named stages, and no other, were recorded once
