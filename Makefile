@@ -13,8 +13,8 @@ generate: ## write all generated packages anew
 	$(GO) generate ./...
 
 check: ## fail when a generated package is stale
-	$(GO) run ./cmd/reprise gen -check ./tasks/obb
-	$(GO) run ./cmd/reprise gen -check -out internal/testscale/obb ./internal/testscale/obb/definition
+	$(GO) run ./cmd/reprise gen -check ./tasks/detect ./tasks/obb ./tasks/pose ./tasks/segment
+	for d in $$(find internal/testscale -name definition | sort); do $(GO) run ./cmd/reprise gen -check -out $$d/.. ./$$d || exit 1; done
 
 lint: ## formatting, vet, staticcheck, and clang-format for C and CUDA
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))" && $(GO) vet ./...
