@@ -32,6 +32,8 @@ type capturing struct {
 	stream, other probe.Stream
 	event         probe.Event
 	memory        probe.Address
+	graph         probe.Graph
+	exec          probe.Exec
 }
 
 // captureRule runs a step inside a capture, then the end, on a driver or on the
@@ -55,6 +57,12 @@ func captureRule(t *testing.T, step func(*capturing) cudasim.Status) (during, en
 	require.Zero(t, probe.Record(c.event, c.other))
 	require.Zero(t, probe.Begin(c.stream, probe.ThreadLocal))
 	require.Zero(t, probe.Fill(c.memory, 1, 1024, c.stream))
+	c.graph, s = probe.End(c.stream)
+	require.Zero(t, s)
+	c.exec, s = probe.Instantiate(c.graph)
+	require.Zero(t, s)
+	require.Zero(t, probe.Begin(c.stream, probe.ThreadLocal))
+	require.Zero(t, probe.Fill(c.memory, 1, 1024, c.stream))
 	during = step(c)
 	g, end := probe.End(c.stream)
 	if end == success {
@@ -63,6 +71,10 @@ func captureRule(t *testing.T, step func(*capturing) cudasim.Status) (during, en
 	probe.End(c.other) // another capture may be left by a step
 	require.Zero(t, probe.Fill(c.memory, 2, 1024, c.stream), "the stream works again")
 	require.Zero(t, probe.Wait(c.stream))
+	if c.exec != nil {
+		require.Zero(t, probe.DestroyExec(c.exec))
+	}
+	require.Zero(t, probe.DestroyGraph(c.graph))
 	require.Zero(t, probe.Free(c.memory))
 	require.Zero(t, probe.DestroyEvent(c.event))
 	require.Zero(t, probe.DestroyStream(c.other))
@@ -118,11 +130,79 @@ var rules = []struct {
 		require.Zero(c, probe.Record(c.event, c.other))
 		return probe.Follow(c.stream, c.event)
 	}},
-	{"end on another thread", wrongThread, invalidated, func(c *capturing) cudasim.Status {
+	{"end on another thread", wrongThread, illegalState, func(c *capturing) cudasim.Status {
 		return elsewhere(c.context, func() cudasim.Status {
 			_, s := probe.End(c.stream)
 			return s
 		})
+	}},
+	{"fork without work", success, success, func(c *capturing) cudasim.Status {
+		require.Zero(c, probe.Record(c.event, c.stream))
+		return probe.Follow(c.other, c.event)
+	}},
+	{"event that was never recorded", success, success, func(c *capturing) cudasim.Status {
+		e, s := probe.NewEvent()
+		require.Zero(c, s)
+		during := probe.Follow(c.stream, e)
+		require.Zero(c, probe.DestroyEvent(e))
+		return during
+	}},
+	{"stream made and ended", success, success, func(c *capturing) cudasim.Status {
+		st, s := probe.NewStream()
+		if s == success {
+			s = probe.DestroyStream(st)
+		}
+		return s
+	}},
+	{"memory freed", unsupported, invalidated, func(c *capturing) cudasim.Status {
+		a := c.memory
+		s := probe.Free(a)
+		if s == success {
+			c.memory = 0
+		}
+		return s
+	}},
+	{"executable graph destroyed", unsupported, invalidated, func(c *capturing) cudasim.Status {
+		e := c.exec
+		c.exec = nil
+		return probe.DestroyExec(e)
+	}},
+	{"executable graph destroyed on another thread", success, success, func(c *capturing) cudasim.Status {
+		e := c.exec
+		c.exec = nil
+		return elsewhere(c.context, func() cudasim.Status { return probe.DestroyExec(e) })
+	}},
+	{"executable graph launched into the capture", unsupported, invalidated, func(c *capturing) cudasim.Status {
+		return probe.Run(c.exec, c.stream)
+	}},
+	{"graph instantiated", unsupported, invalidated, func(c *capturing) cudasim.Status {
+		e, s := probe.Instantiate(c.graph)
+		if s == success {
+			s = probe.DestroyExec(e)
+		}
+		return s
+	}},
+	{"event of a capture that has ended", invalidValue, success, func(c *capturing) cudasim.Status {
+		require.Zero(c, probe.Begin(c.other, probe.ThreadLocal))
+		require.Zero(c, probe.Record(c.event, c.other))
+		g, s := probe.End(c.other)
+		require.Zero(c, s)
+		require.Zero(c, probe.DestroyGraph(g))
+		return probe.Follow(c.other, c.event)
+	}},
+	{"two captures merged", merged, invalidated, func(c *capturing) cudasim.Status {
+		require.Zero(c, probe.Begin(c.other, probe.ThreadLocal))
+		require.Zero(c, probe.Record(c.event, c.other))
+		return probe.Follow(c.stream, c.event)
+	}},
+	{"end of the wrong stream", unmatched, invalidated, func(c *capturing) cudasim.Status {
+		require.Zero(c, probe.Record(c.event, c.stream))
+		require.Zero(c, probe.Follow(c.other, c.event))
+		_, s := probe.End(c.other)
+		return s
+	}},
+	{"capture begun twice", illegalState, success, func(c *capturing) cudasim.Status {
+		return probe.Begin(c.stream, probe.ThreadLocal)
 	}},
 	{"work after a broken call", invalidated, invalidated, func(c *capturing) cudasim.Status {
 		probe.Wait(c.stream)
@@ -136,8 +216,7 @@ func TestCaptureRules(t *testing.T) {
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
 			during, end := captureRule(t, r.step)
-			require.Equal(t, r.during, during, "during the capture")
-			require.Equal(t, r.end, end, "at its end")
+			require.Equal(t, [2]cudasim.Status{r.during, r.end}, [2]cudasim.Status{during, end}, "during the capture and at its end")
 		})
 	}
 }

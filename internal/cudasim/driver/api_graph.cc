@@ -81,7 +81,7 @@ CUresult enqueue_on(const char *name, CUgraphExec exec, CUstream stream, bool ru
   std::shared_ptr<Stream> keep;
   if (const CUresult status = find_stream(stream, name, &s, &keep); status != CUDA_SUCCESS)
     return status;
-  if (s->capture != nullptr && !run)
+  if (s->capture != nullptr)
     return break_capture(s, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   Operation o;
   o.name = name;
@@ -144,13 +144,9 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec exec, CUstream stream) {
 }
 
 CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec exec) {
-  return call("cuGraphExecDestroy", in_context | releases, [&] {
+  return call("cuGraphExecDestroy", in_context | never_captured | releases, [&] {
     if (recordings.find(exec, "cuGraphExecDestroy") == nullptr)
       return CUDA_ERROR_INVALID_VALUE;
-    for (auto &c : captures) { // it leaves an error in the capture, whatever thread it comes from
-      report("cuGraphExecDestroy: an executable graph was destroyed while a stream is capturing; the capture is broken");
-      c->broken = true;
-    }
     recordings.remove(exec);
     return current()->lost;
   });

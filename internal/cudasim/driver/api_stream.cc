@@ -45,12 +45,12 @@ CUresult wait_for_captured(Stream *s, const Event &e) {
 CUresult wait_for(Stream *s, const Event &e) {
   if (e.capture != nullptr)
     return wait_for_captured(s, e);
+  if (e.work == nullptr)
+    return CUDA_SUCCESS; // never recorded
   if (s->capture != nullptr) {
     report("cuStreamWaitEvent: a capturing stream waits for work outside its capture");
     return break_capture(s, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
   }
-  if (e.work == nullptr)
-    return CUDA_SUCCESS;
   Operation o;
   o.name = "cuStreamWaitEvent";
   if (!e.work->done)
@@ -111,8 +111,9 @@ CUresult end_capture(Stream *s, CUgraph *graph) {
   if (c->origin != s)
     return break_capture(s, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
   if (c->mode != CU_STREAM_CAPTURE_MODE_RELAXED && c->thread != std::this_thread::get_id()) {
-    report("cuStreamEndCapture: called from another thread than the capture began on");
-    return break_capture(s, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+    report("cuStreamEndCapture: called from another thread than the capture began on; the capture has ended");
+    end(c);
+    return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
   }
   const bool whole = joined(*c), broken = c->broken;
   end(c);
@@ -134,11 +135,11 @@ CUresult end_capture(Stream *s, CUgraph *graph) {
 extern "C" {
 
 CUresult CUDAAPI cuStreamCreate(CUstream *stream, unsigned flags) {
-  return call("cuStreamCreate", in_context | never_captured, [&] { return make_stream(stream, flags); });
+  return call("cuStreamCreate", in_context, [&] { return make_stream(stream, flags); });
 }
 
 CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int) {
-  return call("cuStreamCreateWithPriority", in_context | never_captured, [&] { return make_stream(stream, flags); });
+  return call("cuStreamCreateWithPriority", in_context, [&] { return make_stream(stream, flags); });
 }
 
 // Work on a destroyed stream still runs.
@@ -229,7 +230,7 @@ CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *sta
 }
 
 CUresult CUDAAPI cuEventCreate(CUevent *event, unsigned flags) {
-  return call("cuEventCreate", in_context | never_captured, [&] {
+  return call("cuEventCreate", in_context, [&] {
     auto e = std::make_shared<Event>();
     e->context = current().get();
     e->timed = !(flags & CU_EVENT_DISABLE_TIMING);
