@@ -22,6 +22,12 @@ func (b *builder) channels(axis int, coefficients []ir.Ref, refs ...ir.Ref) (*fl
 	if err != nil {
 		return nil, 0, err
 	}
+	if len(b.stage.Tensor(refs[0]).Shape) == 4 && axis == 1 {
+		f.vector = max(f.vector, b.paddedVector(8, refs...))
+	}
+	if c%f.vector != 0 { // coefficients are read one by one
+		return f, c, nil
+	}
 	for _, r := range coefficients {
 		for r != 0 && f.vector > 1 {
 			if _, ok := b.stage.Tensor(r).Offset.Divide(f.vector, b.stage.Multiple); ok {
@@ -113,7 +119,7 @@ func (b *builder) runningStatistics(k *ir.RunningStatistics) error {
 // perChannel is the grid of the element-by-element kernels over channels: a
 // thread has four rows and vector channels.
 func perChannel(f *flat, c int) [3]Expr {
-	return grid1(Ceiling(Times(Ceiling(f.rows(), Number(4)), Number(c/f.vector)), Number(channelThreads)))
+	return grid1(Ceiling(Times(Ceiling(f.rows(), Number(4)), Number((c+f.vector-1)/f.vector)), Number(channelThreads)))
 }
 
 // normalize: grid pixels/4 * C/V / 256, block 256.

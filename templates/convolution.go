@@ -67,17 +67,23 @@ func (c *convolution) shape(bm, bn int) string {
 // columns is the width of a tile for a number of channels.
 func columns(channels int) int { return powerOfTwo(max(channels, 16), 64) }
 
-// rowsOfTile picks the height of a tile: 128 rows where they still give every
-// multiprocessor of a large GPU a block, else 64.
-func (b *builder) rowsOfTile(pixels Expr, columnTiles int) (int, error) {
+// tileOf picks a tile, rows and columns, for results of `width` channels: the
+// largest that still gives every multiprocessor of a large GPU a block. copies is
+// the number of times that the tiles of all pixels and channels are made.
+func (b *builder) tileOf(pixels Expr, width, copies int) (bm, bn int, err error) {
 	n, err := pixels.Eval(b.nominal)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	if (n+127)/128*int64(columnTiles) >= 132 {
-		return 128, nil
+	widest := columns(width)
+	for _, t := range [][2]int{{128, 64}, {64, 64}, {64, 32}} {
+		bm, bn = t[0], min(t[1], widest)
+		tiles := (width + bn - 1) / bn
+		if (n+int64(bm)-1)/int64(bm)*int64(tiles*copies) >= 132 {
+			break
+		}
 	}
-	return 64, nil
+	return bm, bn, nil
 }
 
 // pixels is the number of pixels of a map, batch included.
@@ -153,18 +159,17 @@ func (b *builder) convolveTiles(c *convolution, gradient, bias, accumulate bool,
 	if gradient {
 		width, depth, classes = c.groupInputs, c.groupWidth, c.stride*c.stride
 	}
-	bn := columns(width)
-	tiles := (width + bn - 1) / bn
 	pixels := b.pixels(output)
 	if classes > 1 { // the largest class has the pixels of even rows and columns
 		s := b.stage.Tensor(output).Shape
 		pixels = Times(Size(s[0]), Ceiling(Size(s[2]), Number(c.stride)), Ceiling(Size(s[3]), Number(c.stride)))
 	}
-	bm, err := b.rowsOfTile(pixels, tiles*classes*c.groups)
+	bm, bn, err := b.tileOf(pixels, width, classes*c.groups)
 	if err != nil {
 		return err
 	}
-	vector := depth%8 == 0 && b.mapVector(8, input) == 8
+	tiles := (width + bn - 1) / bn
+	vector := (depth%8 == 0 || c.groups == 1) && b.alignedVector(8, input) == 8
 	v := b.resultVector(width, output)
 	blocks, sums, scratch := Ceiling(pixels, Number(bm)), "no_sums", Expr{}
 	if b.sums != nil {
@@ -186,15 +191,28 @@ func (b *builder) resultVector(width int, refs ...ir.Ref) int {
 		refs = append(refs, b.sums.maps()...)
 	}
 	v := b.mapVector(8, refs...)
-	for width%v != 0 || b.sums != nil && !b.sums.aligned(b, v) {
+	if width == b.channelsOf(refs[0]) {
+		v = b.paddedVector(8, refs...)
+	} else {
+		for width%v != 0 {
+			v /= 2
+		}
+	}
+	for b.sums != nil && width%v == 0 && !b.sums.aligned(b, v) {
 		v /= 2
 	}
 	return v
 }
 
+// channelsOf is the number of channels of a map.
+func (b *builder) channelsOf(r ir.Ref) int {
+	c, _ := b.stage.Tensor(r).Shape[1].Constant()
+	return c
+}
+
 func (b *builder) convolveDepthwise(c *convolution, gradient, bias, accumulate bool, input, output ir.Ref, types []any, arguments []field) {
-	v := b.mapVector(4, input, output)
-	lanes := powerOfTwo(c.inputs/v, 16)
+	v := b.paddedVector(4, input, output)
+	lanes := powerOfTwo((c.inputs+v-1)/v, 16)
 	sets := (c.inputs + lanes*v - 1) / (lanes * v)
 	s := b.stage.Tensor(output).Shape
 	if gradient && c.stride > 1 {

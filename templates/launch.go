@@ -24,6 +24,7 @@ type Launch struct {
 type Kernel struct {
 	Name    string // without the prefix of the stage and the suffix of the precision
 	Threads int    // of a block, all along x
+	Blocks  int    // that a multiprocessor must be able to hold; 0 for any number
 	Call    string // the template with its arguments
 	Struct  string // type of the launch arguments
 	File    string // that holds the template, without extension
@@ -167,6 +168,10 @@ func (b *builder) emitGradient() error {
 	return fmt.Errorf("no kernel for this kind; it belongs to definitions, run the passes first")
 }
 
+// leastBlocks bounds the registers of kernels whose blocks wait for memory: with
+// fewer blocks on a multiprocessor the waits are not filled.
+var leastBlocks = map[string]int{"convolution": 4, "weight_gradient_partial": 3}
+
 // add appends a launch. arguments of the template come as Go values.
 func (b *builder) add(file, template, structure string, threads int, grid [3]Expr, scratch Expr, arguments []field, constants ...any) {
 	call := template
@@ -178,7 +183,7 @@ func (b *builder) add(file, template, structure string, threads int, grid [3]Exp
 		call += "<" + strings.Join(texts, ", ") + ">"
 	}
 	b.launches = append(b.launches, Launch{
-		Kernel:    Kernel{Name: symbol(call), Threads: threads, Call: call, Struct: "reprise_" + structure + "_arguments", File: file},
+		Kernel:    Kernel{Name: symbol(call), Threads: threads, Blocks: leastBlocks[template], Call: call, Struct: "reprise_" + structure + "_arguments", File: file},
 		Grid:      grid,
 		Scratch:   scratch,
 		arguments: arguments,

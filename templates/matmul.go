@@ -70,25 +70,40 @@ func (b *builder) matmul(k *ir.MatMul) error {
 		}
 	}
 	aByDepth, bByDepth := isOne(a.stride[2]) && !isOne(a.stride[3]), isOne(c.stride[3]) && !isOne(c.stride[2])
-	pair := isOne(y.stride[3]) && b.aligned(k.Y, y, 3, 2)
 	fields := []field{{"a", b.matrixText(k.A, a)}, {"b", b.matrixText(k.B, c)}, {"y", b.matrixText(k.Y, y)}, {"bias", b.address(k.Bias)},
 		{"extent", fmt.Sprintf("{%s, %s, %s, %s}", dimText(y.extent[0]), dimText(y.extent[1]), dimText(y.extent[2]), dimText(y.extent[3]))},
 		{"depth", dimText(a.extent[3])}}
 	grid := [3]Expr{Ceiling(Size(y.extent[2]), Number(64)), Ceiling(Size(y.extent[3]), Number(bn)), Size(y.extent[0].Mul(y.extent[1]))}
 	b.add("matmul", "matmul", "matmul", tileThreads, grid, Expr{}, fields,
 		"element", "tf32", "index_t", bn, aByDepth, bByDepth,
-		b.vectorMatrix(k.A, a, aByDepth, 2, 3), b.vectorMatrix(k.B, c, bByDepth, 3, 2), pair, k.Bias != 0, k.Accumulate, Bits(k.Alpha), types[0], types[1], types[2])
+		b.copies(k.A, a, aByDepth, 2, 3), b.copies(k.B, c, bByDepth, 3, 2), b.pairs(k.Y, y), k.Bias != 0, k.Accumulate, Bits(k.Alpha), types[0], types[1], types[2])
 	return nil
 }
 
-// vectorMatrix tells whether the tiles of an operand come in 16-byte copies:
-// its contiguous dimension is the one that the tile keeps together.
-func (b *builder) vectorMatrix(r ir.Ref, m matrices, byDepth bool, row, depth int) bool {
+// copies says how the tiles of an operand come: in 16-byte copies when the
+// dimension that the tile keeps together is contiguous, and these are aligned at
+// every size or at the sizes of a call.
+func (b *builder) copies(r ir.Ref, m matrices, byDepth bool, row, depth int) string {
 	inner := depth
 	if byDepth {
 		inner = row
 	}
-	return b.stage.Tensor(r).Elem == ir.Activation && isOne(m.stride[inner]) && b.aligned(r, m, inner, 8)
+	return copyKind(b.stage.Tensor(r).Elem == ir.Activation && isOne(m.stride[inner]), b.aligned(r, m, inner, 8))
+}
+
+// pairs says the same of the stores of two neighbouring results.
+func (b *builder) pairs(r ir.Ref, m matrices) string {
+	return copyKind(isOne(m.stride[3]), b.aligned(r, m, 3, 2))
+}
+
+func copyKind(contiguous, aligned bool) string {
+	switch {
+	case !contiguous:
+		return "single_copies"
+	case !aligned:
+		return "checked_copies"
+	}
+	return "vector_copies"
 }
 
 // aligned tells whether every row of an operand starts at a multiple of v.

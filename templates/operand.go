@@ -149,6 +149,60 @@ func (b *builder) mapVector(limit int, refs ...ir.Ref) int {
 	return width
 }
 
+// paddedVector is mapVector where a group of neighbours may reach beyond the last
+// channel, into memory that belongs to nobody.
+func (b *builder) paddedVector(limit int, refs ...ir.Ref) int {
+	width := limit
+	for _, r := range refs {
+		if r == 0 {
+			continue
+		}
+		v := b.mapVector(limit, r)
+		if b.spare(r) {
+			v = max(v, b.alignedVector(limit, r))
+		}
+		width = min(width, v)
+	}
+	return width
+}
+
+// alignedVector is the number of channels that can be read at once from the
+// first channel of a pixel, whether or not they all exist.
+func (b *builder) alignedVector(limit int, r ir.Ref) int {
+	t := b.stage.Tensor(r)
+	if len(t.Strides) != 4 || !isOne(t.Strides[1]) {
+		return 1
+	}
+	for v := limit; v > 1; v /= 2 {
+		fits := true
+		for _, d := range []ir.Dim{t.Offset, t.Strides[0], t.Strides[2], t.Strides[3]} {
+			_, ok := d.Divide(v, b.stage.Multiple)
+			fits = fits && ok
+		}
+		if fits {
+			return v
+		}
+	}
+	return 1
+}
+
+// spare tells whether the memory between the channels of a map and the next
+// pixel belongs to nobody: all tensors of its storage are maps of as many
+// channels.
+func (b *builder) spare(r ir.Ref) bool {
+	of := b.stage.Tensor(r)
+	if b.stage.StorageOf(r).Space != ir.Arena {
+		return false
+	}
+	for i := range b.stage.Tensors {
+		t := &b.stage.Tensors[i]
+		if t.Storage == of.Storage && (len(t.Shape) != 4 || !t.Map || !t.Shape[1].Equal(of.Shape[1]) || !t.Offset.Equal(of.Offset)) {
+			return false
+		}
+	}
+	return true
+}
+
 // maps fails unless all tensors have four dimensions.
 func (b *builder) maps(refs ...ir.Ref) error {
 	for _, r := range refs {

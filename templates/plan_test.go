@@ -21,6 +21,15 @@ func (s *shelf) fmap(channels, down int) ir.Ref {
 	return s.tensor(ir.Activation, ir.ChannelsLast, true, side(channels, down)...)
 }
 
+// padded is an fmap whose pixels lie at multiples of eight elements.
+func (s *shelf) padded(channels, down int) ir.Ref {
+	shape := side(channels, down)
+	held := append([]ir.Dim(nil), shape...)
+	held[1] = ir.Const((channels + 7) / 8 * 8)
+	storage := s.stage.AddStorage(ir.Storage{Name: "t", Space: ir.Arena, Elem: ir.Activation, Size: ir.Elements(held)})
+	return s.stage.AddTensor(ir.Tensor{Name: "t", Shape: shape, Elem: ir.Activation, Map: true, Storage: storage, Strides: ir.ChannelsLast(held)})
+}
+
 func (s *shelf) index(channels, down int) ir.Ref {
 	return s.tensor(ir.Index, ir.ChannelsLast, true, side(channels, down)...)
 }
@@ -56,26 +65,41 @@ func (s *shelf) forward(k ir.Kernel) {
 type layerCase struct {
 	inputs, outputs, kernel, stride, groups int
 	bias                                    bool
+	padded                                  bool
 }
 
-// layerCases covers the tile, direct and depthwise kernels, aligned and odd
-// channel counts, groups and strides.
+// fmap is a map of the layer.
+func (l layerCase) fmap(s *shelf, channels, down int) ir.Ref {
+	if l.padded {
+		return s.padded(channels, down)
+	}
+	return s.fmap(channels, down)
+}
+
+// layerCases covers the tile, direct and depthwise kernels, narrow layers,
+// aligned, odd and padded channel counts, groups and strides.
 var layerCases = []layerCase{
-	{3, 16, 3, 2, 1, false},
-	{16, 32, 3, 1, 1, false},
-	{21, 42, 3, 2, 1, true},
-	{64, 128, 1, 1, 1, true},
-	{48, 64, 5, 1, 1, false},
-	{64, 64, 3, 2, 4, false},
-	{12, 6, 3, 1, 3, true},
-	{32, 32, 3, 1, 32, true},
-	{21, 21, 5, 2, 21, false},
+	{3, 16, 3, 2, 1, false, false},
+	{16, 32, 3, 1, 1, false, false},
+	{21, 42, 3, 2, 1, true, false},
+	{64, 128, 1, 1, 1, true, false},
+	{48, 64, 5, 1, 1, false, false},
+	{64, 64, 3, 2, 4, false, false},
+	{12, 6, 3, 1, 3, true, false},
+	{32, 32, 3, 1, 32, true, false},
+	{21, 21, 5, 2, 21, false, false},
+	{16, 16, 3, 1, 1, false, false},
+	{16, 32, 3, 2, 1, false, false},
+	{21, 42, 3, 2, 1, true, true},
+	{42, 21, 1, 1, 1, false, true},
+	{21, 21, 3, 1, 21, true, true},
+	{4, 10, 3, 1, 2, true, false},
 }
 
 func (s *shelf) layers() {
 	for _, l := range layerCases {
-		x, y := s.fmap(l.inputs, 4), s.fmap(l.outputs, 4*l.stride)
-		dx, dy := s.fmap(l.inputs, 4), s.fmap(l.outputs, 4*l.stride)
+		x, y := l.fmap(s, l.inputs, 4), l.fmap(s, l.outputs, 4*l.stride)
+		dx, dy := l.fmap(s, l.inputs, 4), l.fmap(s, l.outputs, 4*l.stride)
 		weight, dweight := s.master(l.outputs, l.inputs/l.groups, l.kernel, l.kernel), s.master(l.outputs, l.inputs/l.groups, l.kernel, l.kernel)
 		var bias ir.Ref
 		if l.bias {
@@ -89,9 +113,41 @@ func (s *shelf) layers() {
 	}
 }
 
+// sums are convolutions whose result the next operation reduces, so that they
+// take the sums on the way.
+func (s *shelf) sums() {
+	for _, l := range layerCases {
+		if l.groups == l.inputs {
+			continue
+		}
+		vectors := func(c int) (v [6]ir.Ref) {
+			for i := range v {
+				v[i] = s.master(c)
+			}
+			return v
+		}
+		x, y, weight := l.fmap(s, l.inputs, 4), l.fmap(s, l.outputs, 4*l.stride), s.master(l.outputs, l.inputs/l.groups, l.kernel, l.kernel)
+		s.forward(&ir.Conv2d{X: x, Weight: weight, Y: y, Kernel: l.kernel, Stride: l.stride, Groups: l.groups})
+		v := vectors(l.outputs)
+		s.forward(&ir.BatchStatistics{X: y, Mean: v[0], Rstd: v[1], RunningMean: v[2], RunningVar: v[3], Batches: s.counter(1), Epsilon: 1e-3, Momentum: 0.03, Cumulative: l.bias})
+		dx, dy, below := l.fmap(s, l.inputs, 4), l.fmap(s, l.outputs, 4*l.stride), l.fmap(s, l.inputs, 4)
+		v = vectors(l.inputs)
+		for _, accumulate := range []bool{false, true} {
+			s.forward(&ir.Conv2dInputGradient{DY: dy, Weight: weight, DX: dx, Kernel: l.kernel, Stride: l.stride, Groups: l.groups, Accumulate: accumulate})
+			s.forward(&ir.NormalizeReduce{DY: dx, X: below, Mean: v[0], Rstd: v[1], Scale: v[2], Shift: v[3], DScale: v[4], DShift: v[5], Activation: ir.SiLU})
+		}
+	}
+}
+
 func (s *shelf) channelKernels() {
+	for _, m := range []func(c, down int) ir.Ref{s.fmap, s.padded} {
+		s.channelKernelsOf(m)
+	}
+}
+
+func (s *shelf) channelKernelsOf(fmap func(c, down int) ir.Ref) {
 	for _, c := range []int{21, 64} {
-		x, dy, y := s.fmap(c, 4), s.fmap(c, 4), s.fmap(c, 4)
+		x, dy, y := fmap(c, 4), fmap(c, 4), fmap(c, 4)
 		mean, rstd, scale, shift, dscale, dshift := s.master(c), s.master(c), s.master(c), s.master(c), s.master(c), s.master(c)
 		s.forward(&ir.BatchStatistics{X: x, Mean: mean, Rstd: rstd, RunningMean: s.master(c), RunningVar: s.master(c), Batches: s.counter(1), Epsilon: 1e-3, Momentum: 0.03, Cumulative: c == 64})
 		s.forward(&ir.RunningStatistics{RunningMean: s.master(c), RunningVar: s.master(c), Mean: mean, Rstd: rstd, Epsilon: 1e-3})
@@ -162,6 +218,7 @@ func (s *shelf) linearKernels() {
 func everyKind() *ir.Stage {
 	s := newShelf("every")
 	s.layers()
+	s.sums()
 	s.channelKernels()
 	s.spatialKernels()
 	s.matrixKernels()

@@ -37,8 +37,8 @@ func (b *builder) conv2dWeightGradient(k *ir.Conv2dWeightGradient) error {
 	}
 	var splits Expr
 	if c.depthwise() {
-		v := b.mapVector(4, k.X, k.DY)
-		lanes := powerOfTwo(c.inputs/v, 32)
+		v := b.paddedVector(4, k.X, k.DY)
+		lanes := powerOfTwo((c.inputs+v-1)/v, 32)
 		sets := (c.inputs + lanes*v - 1) / (lanes * v)
 		splits = b.splits(pixels, 256*8/lanes, sets*c.kernel)
 		grid := [3]Expr{splits, Number(sets), Number(c.kernel)}
@@ -58,8 +58,8 @@ func (b *builder) conv2dWeightGradient(k *ir.Conv2dWeightGradient) error {
 		sets := (passes + together - 1) / together * c.groups
 		splits = Smaller(b.splits(pixels, 256, tiles*sets), Number(max(1, partialBytes/(4*total))))
 		grid := [3]Expr{splits, Number(tiles), Number(sets)}
-		vectorX := c.groupInputs%8 == 0 && b.mapVector(8, k.X) == 8
-		vectorDY := c.groupWidth%8 == 0 && b.mapVector(8, k.DY) == 8
+		vectorX := (c.groupInputs%8 == 0 || c.groups == 1) && b.alignedVector(8, k.X) == 8
+		vectorDY := (c.groupWidth%8 == 0 || c.groups == 1) && b.alignedVector(8, k.DY) == 8
 		b.add("weight_gradient", "weight_gradient_partial", "weight_gradient", tileThreads, grid, Times(splits, Number(4*total)), partial(splits),
 			"element", "tf32", "index_t", c.shape(64, bn), together, c.narrow(), vectorX, vectorDY)
 	}

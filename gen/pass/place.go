@@ -19,10 +19,14 @@ func (l *layouter) place() error {
 		if !known {
 			space = ir.Arena
 		}
-		t.Storage = l.stage.AddStorage(ir.Storage{Name: t.Name, Space: space, Elem: t.Elem, Size: ir.Elements(t.Shape)})
-		t.Strides = ir.RowMajor(t.Shape)
+		held := t.Shape
+		if t.Map && space == ir.Arena {
+			held = padChannels(t.Shape)
+		}
+		t.Storage = l.stage.AddStorage(ir.Storage{Name: t.Name, Space: space, Elem: t.Elem, Size: ir.Elements(held)})
+		t.Strides = ir.RowMajor(held)
 		if t.Map {
-			t.Strides = ir.ChannelsLast(t.Shape)
+			t.Strides = ir.ChannelsLast(held)
 		}
 	}
 	for i := range l.stage.Tensors {
@@ -31,6 +35,23 @@ func (l *layouter) place() error {
 		}
 	}
 	return nil
+}
+
+// channelMultiple is what the channels of a map in the arena are padded to: 16
+// bytes of 16-bit activations, which kernels move at once.
+const channelMultiple = 8
+
+// padChannels is the shape that a map takes in memory. The channels beyond the
+// last belong to nobody; kernels may write anything there. Maps of few channels
+// are not worth it.
+func padChannels(shape []ir.Dim) []ir.Dim {
+	c, ok := shape[1].Constant()
+	if !ok || c < channelMultiple || c%channelMultiple == 0 {
+		return shape
+	}
+	held := append([]ir.Dim(nil), shape...)
+	held[1] = ir.Const((c + channelMultiple - 1) / channelMultiple * channelMultiple)
+	return held
 }
 
 // spaces says where owned storages live; a storage that holds an output is

@@ -83,7 +83,7 @@ struct convolution_kernel {
   using result = tile<float, S::BM, S::BN>;
   static constexpr int lanes = S::BN / V, row_lanes = tile_threads / lanes, rows_a_thread = S::BM / row_lanes;
   static constexpr int rows_at_once = smaller(rows_a_thread, 8); // whose loads are on their way together
-  using sums = typename Sums::template of<V, Index, Y>;
+  using sums = typename Sums::template of<S::Groups * width, V, Y>;
   using part = typename sums::part;
   union alignas(16) memory {
     stage ring[stages];
@@ -208,7 +208,7 @@ struct convolution_kernel {
     if constexpr (HasBias)
 #pragma unroll
       for (int i = 0; i < V; i++)
-        bias[i] = pointer<const float>(p.bias)[channel() + i];
+        bias[i] = column() + i < width ? pointer<const float>(p.bias)[channel() + i] : 0x0p+0f;
     for (int first = threadIdx.x / lanes; first < S::BM; first += rows_at_once * row_lanes)
       write_rows(tile, first, bias, total);
   }
@@ -217,6 +217,8 @@ struct convolution_kernel {
     neighbours<Y> old[rows_at_once];
     neighbours<typename sums::below> below[rows_at_once];
     Index to[rows_at_once];
+    // Read again for each tile, so that they hold no register in between.
+    const typename sums::coefficients coefficients(p, channel());
 #pragma unroll
     for (int i = 0; i < rows_at_once; i++) {
       const int m = first + i * row_lanes;
@@ -243,7 +245,7 @@ struct convolution_kernel {
       const neighbours<Y> rounded = narrow<Y>(v);
       *reinterpret_cast<neighbours<Y> *>(pointer<Y>(p.output.data) + to[i]) = rounded;
       widen<V>(v, rounded);
-      total.take(v, below[i]);
+      total.take(v, below[i], coefficients);
     }
   }
 
@@ -267,7 +269,7 @@ __device__ __forceinline__ void convolution(const reprise_convolution_arguments 
   __shared__ typename kernel::memory shared;
   kernel k(p);
   const int steps = k.steps();
-  typename kernel::sums total(p, k.channel());
+  typename kernel::sums total;
   kernel::sums::start(p);
   for (Index tile = blockIdx.x; tile * S::BM < k.pixels; tile += gridDim.x) {
     k.enter(tile);

@@ -1,5 +1,8 @@
 // Depthwise convolution, one filter a channel, and its gradients.
 //
+// The last group of V channels may reach beyond C where maps are padded; its
+// filters are zero there.
+//
 // Tiling, forward and input gradient: a thread makes V channels of a strip of
 // four pixels, one below the other, so that an input row is loaded once for all
 // output rows that it meets. The block's filters lie in shared memory as
@@ -46,7 +49,7 @@ __device__ __forceinline__ void depthwise(const reprise_convolution_arguments &p
   for (int s = 0; s < strip; s++)
 #pragma unroll
     for (int i = 0; i < V; i++)
-      sum[s][i] = HasBias ? pointer<const float>(p.bias)[channel + i] : 0x0p+0f;
+      sum[s][i] = HasBias && channel + i < C ? pointer<const float>(p.bias)[channel + i] : 0x0p+0f;
   const X *from = pointer<const X>(p.input.data) + n * Index(p.input.image) + channel_offset<V, Index>(p.input, channel);
   for (int kx = 0; kx < Kernel; kx++) {
     const int sx = x * Stride - padding + kx;

@@ -3,12 +3,32 @@
 // Tiling: 64 x BN of Y a block, the depth in steps of tile_depth through a ring
 // of three stages. A and B are brought as they lie in memory: along the depth
 // or along their other dimension, whichever is contiguous (ByDepth: the other),
-// and turned on the way to the tensor cores.
+// and turned on the way to the tensor cores. Whether 16-byte copies are aligned
+// may depend on the sizes of a call: attention over a map has as many columns as
+// the map has pixels. Then each block finds out for itself.
 // Grid: (row tiles, column tiles, batch). Block: 128 threads.
 #pragma once
 #include "convolution.cuh"
 
 namespace reprise {
+
+// How an operand is brought: element by element, in 16-byte copies where they
+// turn out to be aligned, or in 16-byte copies.
+enum copies { single_copies,
+              checked_copies,
+              vector_copies };
+
+// Whether copies of Bytes bytes along the contiguous dimension, number inner,
+// are aligned.
+template <int Bytes, class T>
+__device__ __forceinline__ bool copies_aligned(const reprise_tensor &t, int inner) {
+  uint64_t bits = t.data;
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    if (i != inner)
+      bits |= uint64_t(t.stride[i]) * sizeof(T);
+  return bits % Bytes == 0;
+}
 
 // One operand as a tile: element (i, d), i its row or column of Y, d the depth.
 template <class T, bool ByDepth, bool Vector, class Tile, class From, class Index>
@@ -23,7 +43,25 @@ __device__ __forceinline__ void fill_operand(Tile &to, const From *from, int fir
   }
 }
 
-template <class T, bool Tf32, class Index, int BN, bool AByDepth, bool BByDepth, bool VectorA, bool VectorB, bool Pair, bool HasBias, bool Accumulate, uint32_t Alpha, class A, class B, class Y>
+template <bool Value>
+struct constant_bool {
+  static constexpr bool value = Value;
+};
+
+// Calls work with a condition as a constant; only the possible calls exist.
+template <bool MayBeTrue, bool MayBeFalse, class Work>
+__device__ __forceinline__ void choose(bool condition, Work work) {
+  if constexpr (!MayBeFalse)
+    work(constant_bool<true>{});
+  else if constexpr (!MayBeTrue)
+    work(constant_bool<false>{});
+  else if (condition)
+    work(constant_bool<true>{});
+  else
+    work(constant_bool<false>{});
+}
+
+template <class T, bool Tf32, class Index, int BN, bool AByDepth, bool BByDepth, int CopiesA, int CopiesB, int CopiesY, bool HasBias, bool Accumulate, uint32_t Alpha, class A, class B, class Y>
 __device__ __forceinline__ void matmul(const reprise_matmul_arguments &p) {
   constexpr int BM = 64, BK = sizeof(T) == 4 ? 16 : 32;
   using product = tensor_product<T, Tf32, BM, BN, BK, AByDepth, BByDepth>;
@@ -38,10 +76,14 @@ __device__ __forceinline__ void matmul(const reprise_matmul_arguments &p) {
   Y *y = pointer<Y>(p.y.data) + outer * Index(p.y.stride[0]) + inner * Index(p.y.stride[1]);
   const int first_row = blockIdx.x * BM, first_column = blockIdx.y * BN;
   const int rows = int(p.extent[2]), columns = int(p.extent[3]), depth = int(p.depth), steps = ceiling(depth, BK);
+  const bool vector_a = CopiesA == vector_copies || (CopiesA == checked_copies && copies_aligned<16, A>(p.a, AByDepth ? 2 : 3));
+  const bool vector_b = CopiesB == vector_copies || (CopiesB == checked_copies && copies_aligned<16, B>(p.b, BByDepth ? 3 : 2));
+  auto fill_a = [&](auto vector, int s) { fill_operand<T, AByDepth, decltype(vector)::value>(ring[s % stages].a, a, first_row, s * BK, Index(p.a.stride[2]), Index(p.a.stride[3]), rows, depth); };
+  auto fill_b = [&](auto vector, int s) { fill_operand<T, BByDepth, decltype(vector)::value>(ring[s % stages].b, b, first_column, s * BK, Index(p.b.stride[3]), Index(p.b.stride[2]), columns, depth); };
   auto fill = [&](int s) {
     if (s < steps) {
-      fill_operand<T, AByDepth, VectorA>(ring[s % stages].a, a, first_row, s * BK, Index(p.a.stride[2]), Index(p.a.stride[3]), rows, depth);
-      fill_operand<T, BByDepth, VectorB>(ring[s % stages].b, b, first_column, s * BK, Index(p.b.stride[3]), Index(p.b.stride[2]), columns, depth);
+      choose<CopiesA != single_copies, CopiesA != vector_copies>(vector_a, [&](auto vector) { fill_a(vector, s); });
+      choose<CopiesB != single_copies, CopiesB != vector_copies>(vector_b, [&](auto vector) { fill_b(vector, s); });
     }
     copy_commit();
   };
@@ -57,6 +99,7 @@ __device__ __forceinline__ void matmul(const reprise_matmul_arguments &p) {
     sum.accumulate(ring[s % stages].a, ring[s % stages].b);
   }
   copy_wait<0>();
+  const bool pairs = CopiesY == vector_copies || (CopiesY == checked_copies && copies_aligned<2 * sizeof(Y), Y>(p.y, 3));
   sum.each([&](int m, int n, float v0, float v1) {
     const int row = first_row + m, column = first_column + n;
     if (row >= rows || column >= columns)
@@ -68,7 +111,7 @@ __device__ __forceinline__ void matmul(const reprise_matmul_arguments &p) {
       v1 += column + 1 < columns ? pointer<const float>(p.bias)[column + 1] : 0x0p+0f;
     }
     Y *to = y + Index(row) * Index(p.y.stride[2]) + Index(column) * Index(p.y.stride[3]);
-    store_two<Pair, Accumulate>(to, Index(p.y.stride[3]), columns - column, v0, v1);
+    choose<CopiesY != single_copies, CopiesY != vector_copies>(pairs, [&](auto pair) { store_two<decltype(pair)::value, Accumulate>(to, Index(p.y.stride[3]), columns - column, v0, v1); });
   });
 }
 

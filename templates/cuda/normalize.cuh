@@ -11,16 +11,30 @@ namespace reprise {
 
 constexpr int rows_a_thread = 4;
 
-template <int V>
+// V coefficients from channel on, of C. Maps may be padded so that the last
+// group reaches beyond the channels; vectors of coefficients are not.
+template <int C, int V>
+__device__ __forceinline__ void load_coefficients(float (&to)[V], uint64_t vector, int channel) {
+  const float *from = pointer<const float>(vector) + channel;
+  if constexpr (C % V == 0) {
+    load<V>(to, from);
+  } else {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      to[i] = channel + i < C ? from[i] : 0x0p+0f;
+  }
+}
+
+template <int C, int V>
 struct coefficients {
   float mean[V], rstd[V], scale[V], shift[V];
 
   template <class Arguments>
   __device__ __forceinline__ coefficients(const Arguments &p, int channel) {
-    load<V>(mean, pointer<const float>(p.mean) + channel);
-    load<V>(rstd, pointer<const float>(p.rstd) + channel);
-    load<V>(scale, pointer<const float>(p.scale) + channel);
-    load<V>(shift, pointer<const float>(p.shift) + channel);
+    load_coefficients<C>(mean, p.mean, channel);
+    load_coefficients<C>(rstd, p.rstd, channel);
+    load_coefficients<C>(scale, p.scale, channel);
+    load_coefficients<C>(shift, p.shift, channel);
   }
 
   // The mean is taken away first: (x - mean) is exact where scale*x + shift
@@ -32,14 +46,15 @@ struct coefficients {
 // The part of a thread: V channels of rows_a_thread rows, as far as they exist.
 template <class Index, int C, int V>
 struct channel_part {
+  static constexpr int groups = (C + V - 1) / V;
   Index rows, first;
   int channel;
 
   __device__ __forceinline__ explicit channel_part(const reprise_channel_arguments &p) {
     rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
     const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x;
-    first = item / (C / V) * rows_a_thread;
-    channel = int(item % (C / V)) * V;
+    first = item / groups * rows_a_thread;
+    channel = int(item % groups) * V;
   }
 
   __device__ __forceinline__ bool exists(int r) const { return first + Index(r) < rows; }
@@ -70,7 +85,7 @@ __device__ __forceinline__ void normalize(const reprise_channel_arguments &p) {
   part.template fetch_rows<Rank>(xs, p, p.x);
   if constexpr (Residual)
     part.template fetch_rows<Rank>(residuals, p, p.dy);
-  const coefficients<V> k(p, part.channel);
+  const coefficients<C, V> k(p, part.channel);
 #pragma unroll
   for (int r = 0; r < rows_a_thread; r++) {
     if (!part.exists(r))
@@ -98,11 +113,11 @@ __device__ __forceinline__ void normalize_gradient(const reprise_channel_argumen
   group<DY, V> dys[rows_a_thread];
   part.template fetch_rows<Rank>(xs, p, p.x);
   part.template fetch_rows<Rank>(dys, p, p.dy);
-  const coefficients<V> k(p, part.channel);
+  const coefficients<C, V> k(p, part.channel);
   const float share = divide(0x1p+0f, float(part.rows));
   float dscale[V], dshift[V];
-  load<V>(dscale, pointer<const float>(p.dscale) + part.channel);
-  load<V>(dshift, pointer<const float>(p.dshift) + part.channel);
+  load_coefficients<C>(dscale, p.dscale, part.channel);
+  load_coefficients<C>(dshift, p.dshift, part.channel);
 #pragma unroll
   for (int r = 0; r < rows_a_thread; r++) {
     if (!part.exists(r))

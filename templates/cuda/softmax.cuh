@@ -1,14 +1,16 @@
 // Softmax over the inner dimension, and its gradient.
 //
-// Tiling: one block of 128 threads a row; a thread takes every 128th element.
-// The row is read again for each step (it lies in the L1 cache), so that its
-// length is not limited. Sums merge by halving in a fixed order.
+// Tiling: one block of 128 threads a row; a thread takes every 128th element. It
+// keeps the first eight in registers and reads the others again for each step,
+// so that the length of a row is not limited. Sums merge by halving in a fixed
+// order.
 #pragma once
 #include "activation.cuh"
 
 namespace reprise {
 
 constexpr int softmax_threads = 128;
+constexpr int softmax_held = 8;
 
 struct take_sum {
   static __device__ __forceinline__ float merge(float a, float b) { return a + b; }
@@ -37,37 +39,63 @@ __device__ __forceinline__ Index this_row(const reprise_elementwise_arguments &p
   return row_offset<Index, 3>(Index(blockIdx.x), p.extent, t.stride);
 }
 
+// The elements of a row that belong to a thread.
+template <class T, class Index>
+struct row_elements {
+  const T *from;
+  Index step, length;
+  float held[softmax_held];
+
+  __device__ __forceinline__ row_elements(const T *from, Index step, Index length) : from(from), step(step), length(length) {
+#pragma unroll
+    for (int j = 0; j < softmax_held; j++)
+      if (at(j) < length)
+        held[j] = to_float(from[at(j) * step]);
+  }
+
+  static __device__ __forceinline__ Index at(int j) { return threadIdx.x + Index(j) * softmax_threads; }
+};
+
+// Calls visit(position, element of each of the rows) in order.
+template <class Index, class Visit, class First, class... Rest>
+__device__ __forceinline__ void each_element(Visit visit, const First &first, const Rest &...rest) {
+#pragma unroll
+  for (int j = 0; j < softmax_held; j++)
+    if (First::at(j) < first.length)
+      visit(First::at(j), first.held[j], rest.held[j]...);
+  for (Index i = First::at(softmax_held); i < first.length; i += softmax_threads)
+    visit(i, to_float(first.from[i * first.step]), to_float(rest.from[i * rest.step])...);
+}
+
 template <class Index, class X, class Y>
 __device__ __forceinline__ void softmax(const reprise_elementwise_arguments &p) {
-  const X *x = pointer<const X>(p.a.data) + this_row<Index>(p, p.a);
+  const X *from = pointer<const X>(p.a.data) + this_row<Index>(p, p.a);
+  const row_elements<X, Index> x(from, Index(p.a.stride[3]), Index(p.extent[3]));
   Y *y = pointer<Y>(p.y.data) + this_row<Index>(p, p.y);
-  const Index length = Index(p.extent[3]), step_x = Index(p.a.stride[3]), step_y = Index(p.y.stride[3]);
-  float largest = to_float(x[0]), sum = 0x0p+0f;
-  for (Index i = threadIdx.x; i < length; i += softmax_threads)
-    largest = larger(largest, to_float(x[i * step_x]));
+  const Index step_y = Index(p.y.stride[3]);
+  float largest = to_float(from[0]), sum = 0x0p+0f;
+  each_element<Index>([&](Index, float v) { largest = larger(largest, v); }, x);
   largest = over_block<take_larger>(largest);
-  for (Index i = threadIdx.x; i < length; i += softmax_threads)
-    sum += exponential(to_float(x[i * step_x]) - largest);
+  each_element<Index>([&](Index, float v) { sum += exponential(v - largest); }, x);
   const float factor = divide(0x1p+0f, over_block<take_sum>(sum));
-  for (Index i = threadIdx.x; i < length; i += softmax_threads)
-    y[i * step_y] = storage<Y>::round(exponential(to_float(x[i * step_x]) - largest) * factor);
+  each_element<Index>([&](Index i, float v) { y[i * step_y] = storage<Y>::round(exponential(v - largest) * factor); }, x);
 }
 
 // dX = Y * (dY - sum of dY * Y): a is dY, b is Y, y is dX.
 template <class Index, bool Accumulate, class DY, class Y, class DX>
 __device__ __forceinline__ void softmax_gradient(const reprise_elementwise_arguments &p) {
-  const DY *dy = pointer<const DY>(p.a.data) + this_row<Index>(p, p.a);
-  const Y *y = pointer<const Y>(p.b.data) + this_row<Index>(p, p.b);
+  const Index length = Index(p.extent[3]), step_dx = Index(p.y.stride[3]);
+  const row_elements<DY, Index> dy(pointer<const DY>(p.a.data) + this_row<Index>(p, p.a), Index(p.a.stride[3]), length);
+  const row_elements<Y, Index> y(pointer<const Y>(p.b.data) + this_row<Index>(p, p.b), Index(p.b.stride[3]), length);
   DX *dx = pointer<DX>(p.y.data) + this_row<Index>(p, p.y);
-  const Index length = Index(p.extent[3]), step_dy = Index(p.a.stride[3]), step_y = Index(p.b.stride[3]), step_dx = Index(p.y.stride[3]);
   float sum = 0x0p+0f;
-  for (Index i = threadIdx.x; i < length; i += softmax_threads)
-    sum = fused_multiply_add(to_float(dy[i * step_dy]), to_float(y[i * step_y]), sum);
+  each_element<Index>([&](Index, float dv, float v) { sum = fused_multiply_add(dv, v, sum); }, dy, y);
   sum = over_block<take_sum>(sum);
-  for (Index i = threadIdx.x; i < length; i += softmax_threads) {
-    const float value = to_float(y[i * step_y]) * (to_float(dy[i * step_dy]) - sum);
+  each_element<Index>([&](Index i, float dv, float v) {
+    const float value = v * (dv - sum);
     dx[i * step_dx] = storage<DX>::round(Accumulate ? to_float(dx[i * step_dx]) + value : value);
-  }
+  },
+                      dy, y);
 }
 
 } // namespace reprise

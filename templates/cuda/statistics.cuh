@@ -108,7 +108,7 @@ __device__ __forceinline__ void normalize_reduce_partial(const reprise_channel_a
   const Index begin = Index(blockIdx.x) * Index(p.span), end = smaller(begin + Index(p.span), rows);
   two_sums part[V] = {};
   if (channel < C) {
-    const coefficients<V> k(p, channel);
+    const coefficients<C, V> k(p, channel);
     for (Index row = begin + threadIdx.x / ChannelLanes; row < end; row += together * step) {
       group<X, V> xs[together];
       group<DY, V> dys[together];

@@ -2,7 +2,7 @@
 // while the result is written: batch statistics in a forward pass, and in a
 // backward pass the two sums of the batch norm whose gradient the result is.
 //
-// Each thread keeps V channels over all tiles of its block. At the end the
+// Each thread keeps V of C channels over all tiles of its block. At the end the
 // threads of a channel merge through shared memory, in order, and the block
 // leaves one row of partial results, which the finishing kernel of the reduction
 // merges (see reduce.cuh).
@@ -12,15 +12,20 @@
 
 namespace reprise {
 
+// For sums that need no coefficients of a channel.
+struct no_coefficients {
+  __device__ __forceinline__ no_coefficients(const reprise_convolution_arguments &, int) {}
+};
+
 // A result that nobody sums.
 struct no_sums {
-  template <int V, class Index, class Y>
+  template <int C, int V, class Y>
   struct of {
     static constexpr bool wanted = false, reads_below = false;
     using below = Y;
     using part = one_sum;
-    __device__ __forceinline__ of(const reprise_convolution_arguments &, int) {}
-    __device__ __forceinline__ void take(const float (&)[V], const group<below, V> &) {}
+    using coefficients = no_coefficients;
+    __device__ __forceinline__ void take(const float (&)[V], const group<below, V> &, const no_coefficients &) {}
     __device__ __forceinline__ part result(int) const { return {}; }
     static __device__ __forceinline__ void start(const reprise_convolution_arguments &) {}
   };
@@ -30,16 +35,15 @@ struct no_sums {
 // that a thread meets, so that no digits cancel when |mean| is far above the
 // deviation.
 struct statistics_sums {
-  template <int V, class Index, class Y>
+  template <int C, int V, class Y>
   struct of {
     static constexpr bool wanted = true, reads_below = false;
     using below = Y;
     using part = moments;
-    float first[V], sum[V], squares[V], count;
+    using coefficients = no_coefficients;
+    float first[V] = {}, sum[V] = {}, squares[V] = {}, count = 0x0p+0f;
 
-    __device__ __forceinline__ of(const reprise_convolution_arguments &, int) : first{}, sum{}, squares{}, count(0x0p+0f) {}
-
-    __device__ __forceinline__ void take(const float (&y)[V], const group<below, V> &) {
+    __device__ __forceinline__ void take(const float (&y)[V], const group<below, V> &, const no_coefficients &) {
 #pragma unroll
       for (int i = 0; i < V; i++) {
         if (count == 0x0p+0f)
@@ -67,17 +71,15 @@ struct statistics_sums {
 // With g the gradient before the activation: sum g and sum g * xhat.
 template <int A, uint32_t Slope, class X>
 struct gradient_sums {
-  template <int V, class Index, class Y>
+  template <int C, int V, class Y>
   struct of {
     static constexpr bool wanted = true, reads_below = true;
     using below = X;
     using part = two_sums;
-    coefficients<V> k;
-    two_sums sum[V];
+    using coefficients = reprise::coefficients<C, V>;
+    two_sums sum[V] = {};
 
-    __device__ __forceinline__ of(const reprise_convolution_arguments &p, int channel) : k(p, channel), sum{} {}
-
-    __device__ __forceinline__ void take(const float (&dy)[V], const group<X, V> &at) {
+    __device__ __forceinline__ void take(const float (&dy)[V], const group<X, V> &at, const coefficients &k) {
       float x[V];
       widen<V>(x, at);
 #pragma unroll
