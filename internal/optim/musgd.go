@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/reprise-ml/reprise/runtime/device"
+	"github.com/reprise-ml/reprise/runtime/replay"
+	"github.com/reprise-ml/reprise/tasks/musgd"
 )
 
 // MuSGDOptions are the constants of the optimizer, named as in the YOLO26
@@ -25,7 +24,7 @@ type MuSGDOptions struct {
 
 // DefaultMuSGDOptions returns the values of every published recipe.
 func DefaultMuSGDOptions() MuSGDOptions {
-	return MuSGDOptions{Momentum: 0.95, WeightDecay: 5e-4, WMuon: 0.5, WSGD: 0.5, NSSteps: 5}
+	return MuSGDOptions{Momentum: 0.95, WeightDecay: 5e-4, WMuon: 0.5, WSGD: 0.5, NSSteps: musgd.Steps}
 }
 
 // Validate reports the first constant out of its range.
@@ -48,67 +47,111 @@ func (o MuSGDOptions) Validate() error {
 	return nil
 }
 
+// steps is how many Newton-Schulz iterations run: none when nothing would come
+// of them.
+func (o MuSGDOptions) steps() int {
+	if o.WMuon == 0 {
+		return 0
+	}
+	return o.NSSteps
+}
+
+// scalars are the numbers of one step that the stages read from memory.
+func (o MuSGDOptions) scalars(rate float64) map[string]float64 {
+	return map[string]float64{
+		musgd.Momentum: o.Momentum, musgd.Rate: rate,
+		musgd.Muon: rate * o.WMuon, musgd.SGD: rate * o.WSGD, musgd.Decay: rate * o.WeightDecay,
+	}
+}
+
 // MuSGD is the hybrid of Muon and SGD with Nesterov momentum that trains YOLO26
 // (YOLO26 specification, training section 4). Matrices, tensors of rank 2 and 4,
 // get the orthogonalised and the plain momentum direction and decoupled weight
 // decay; every other rank gets the plain momentum direction alone.
 //
-// A MuSGD is for one goroutine at a time; a step uses GOMAXPROCS goroutines of
-// its own, one tensor each at a time.
+// All of its arithmetic but the subtraction of the update is a stage of package
+// tasks/musgd, which a fit of the recording runtime runs natively or replays.
+// Both ways are the same launches on the same memory, so they are equal byte for
+// byte. What the stage gives for a tensor without gradient is dropped.
+//
+// A MuSGD is for one goroutine at a time.
 type MuSGD[T device.Float] struct {
 	options MuSGDOptions
-	slots   map[string]*slot[T]
-	step    uint64
-	work    []job[T]
-	next    atomic.Int64
-	scratch []*scratch[T]
+	home    Home
+	groups  []*group[T]
+	slots   map[string]*member[T]
+	waiting map[string]Tensor[T] // restored momentum of tensors that have no stage yet
 }
 
-// slot is what the optimizer keeps of one tensor: its momentum, nil until the
-// first present gradient, and the last step that named it.
-type slot[T device.Float] struct {
-	shape    []int
-	momentum []T
-	seen     uint64
+// Home is where an optimizer runs: the fit that loads its stages, and the wish
+// to record them.
+type Home struct {
+	Fit  *replay.Fit
+	Wish replay.StageOptions
 }
 
-// job is the update of one tensor with a present gradient.
-type job[T device.Float] struct {
-	parameter *Parameter[T]
-	slot      *slot[T]
-	matrix    bool
-	rows      int
-	columns   int
-}
-
-// NewMuSGD returns an optimizer without state.
-func NewMuSGD[T device.Float](options MuSGDOptions) (*MuSGD[T], error) {
+// NewMuSGD returns an optimizer without state. Tensors that Place has not been
+// told of get stages at home when a step first names them.
+func NewMuSGD[T device.Float](home Home, options MuSGDOptions) (*MuSGD[T], error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
-	return &MuSGD[T]{options: options, slots: map[string]*slot[T]{}}, nil
+	return &MuSGD[T]{options: options, home: home, slots: map[string]*member[T]{}, waiting: map[string]Tensor[T]{}}, nil
 }
 
-// matrixView returns the rows (dimension 0) and columns (product of the other
-// dimensions) of a tensor that the matrix rule covers. Only ranks 2 and 4, the
-// ranks of linear and convolution weights, are matrices: a (C,1,1) gain is a
-// vector whatever its rank.
-func matrixView(shape []int) (rows, columns int, ok bool) {
-	if len(shape) != 2 && len(shape) != 4 {
-		return 0, 0, false
+// Home is where the optimizer was started.
+func (o *MuSGD[T]) Home() Home { return o.home }
+
+// Place makes a stage for all parameters together, which later steps may then
+// name; it looks at names and shapes alone. On an error nothing has changed.
+func (o *MuSGD[T]) Place(home Home, parameters []Parameter[T]) error {
+	if len(parameters) == 0 {
+		return nil
 	}
-	columns = 1
-	for _, dimension := range shape[1:] {
-		columns *= dimension
+	seen := map[string]bool{}
+	for i := range parameters {
+		p := &parameters[i]
+		switch {
+		case o.slots[p.Name] != nil:
+			return fmt.Errorf("parameter %q has a stage already; place it once", p.Name)
+		case seen[p.Name]:
+			return fmt.Errorf("parameter %q is listed twice; list every parameter once", p.Name)
+		}
+		if w, restored := o.waiting[p.Name]; restored && !slices.Equal(w.Shape, p.Shape) {
+			return shapeError(p.Name, p.Shape, w.Shape)
+		}
+		seen[p.Name] = true
 	}
-	return shape[0], columns, true
+	g, err := newGroup(home, fmt.Sprintf("optimizer%s", number(len(o.groups))), o.options.steps(), parameters)
+	if err != nil {
+		return err
+	}
+	o.groups = append(o.groups, g)
+	for _, m := range g.members {
+		o.slots[m.name] = m
+		if w, restored := o.waiting[m.name]; restored {
+			copy(m.momentum(), w.Value)
+			m.created = true
+			delete(o.waiting, m.name)
+		}
+	}
+	return nil
+}
+
+// number tells the stages of one optimizer apart: the first has none.
+func number(before int) string {
+	if before == 0 {
+		return ""
+	}
+	return fmt.Sprintf("_%d", before+1)
 }
 
 // Step updates every parameter with a present gradient at learning rate lr, and
 // leaves the others and their momentum exactly as they are. Parameters may be
 // added between steps. An error means that nothing was changed: a nameless or
 // repeated parameter, a length that contradicts the shape, a shape that differs
-// from the stored momentum's, or a learning rate that is not finite.
+// from the one known, a learning rate that is not finite, or a stage that could
+// not be made or run.
 func (o *MuSGD[T]) Step(lr float64, parameters []Parameter[T]) error {
 	if math.IsNaN(lr) || math.IsInf(lr, 0) {
 		return fmt.Errorf("learning rate is %v; it must be finite", lr)
@@ -116,130 +159,73 @@ func (o *MuSGD[T]) Step(lr float64, parameters []Parameter[T]) error {
 	if err := o.prepare(parameters); err != nil {
 		return err
 	}
-	defer func() { clear(o.work) }() // keep no reference to the caller's tensors
-	workers := min(runtime.GOMAXPROCS(0), len(o.work))
-	for len(o.scratch) < workers {
-		o.scratch = append(o.scratch, new(scratch[T]))
-	}
-	o.next.Store(0)
-	if workers <= 1 {
-		if workers == 1 {
-			o.run(o.scratch[0], lr)
+	defer o.forget()
+	scalars := o.options.scalars(lr)
+	for _, g := range o.groups {
+		if err := g.run(scalars); err != nil {
+			return err
 		}
-		return nil
 	}
-	var group sync.WaitGroup
-	for _, s := range o.scratch[:workers] {
-		group.Go(func() { o.run(s, lr) })
+	for _, g := range o.groups {
+		g.commit()
 	}
-	group.Wait()
 	return nil
 }
 
-// prepare checks every parameter and lists the updates, the largest first so
-// that the goroutines finish together.
+// prepare checks every parameter, makes stages for new ones and hands the
+// present ones to their places.
 func (o *MuSGD[T]) prepare(parameters []Parameter[T]) error {
-	o.step++
-	o.work = o.work[:0]
+	seen := make(map[string]bool, len(parameters))
+	var added []Parameter[T]
 	for i := range parameters {
 		p := &parameters[i]
 		if err := p.check(); err != nil {
 			return err
 		}
-		s := o.slots[p.Name]
-		if s == nil {
-			s = &slot[T]{shape: slices.Clone(p.Shape)}
-			o.slots[p.Name] = s
-		}
-		if s.seen == o.step {
+		if seen[p.Name] {
 			return fmt.Errorf("parameter %q is listed twice; list every parameter once", p.Name)
 		}
-		s.seen = o.step
-		if !slices.Equal(s.shape, p.Shape) {
-			if s.momentum != nil {
-				return fmt.Errorf("parameter %q has shape %v, its momentum %v; start a new optimizer for a changed network", p.Name, p.Shape, s.shape)
-			}
-			s.shape = slices.Clone(p.Shape)
-		}
-		if p.Gradient == nil {
-			continue
-		}
-		j := job[T]{parameter: p, slot: s}
-		j.rows, j.columns, j.matrix = matrixView(p.Shape)
-		o.work = append(o.work, j)
-	}
-	for _, j := range o.work {
-		if j.slot.momentum == nil {
-			j.slot.momentum = make([]T, len(j.parameter.Value))
+		seen[p.Name] = true
+		m := o.slots[p.Name]
+		if m == nil {
+			added = append(added, *p)
+		} else if !slices.Equal(m.shape, p.Shape) {
+			return shapeError(p.Name, p.Shape, m.shape)
 		}
 	}
-	slices.SortFunc(o.work, func(a, b job[T]) int { return cmp.Compare(b.cost(), a.cost()) })
+	if err := o.Place(o.home, added); err != nil {
+		return err
+	}
+	for i := range parameters {
+		if p := &parameters[i]; p.Gradient != nil {
+			o.slots[p.Name].parameter = p
+		}
+	}
 	return nil
 }
 
-// cost orders updates by their arithmetic.
-func (j job[T]) cost() int {
-	if !j.matrix {
-		return len(j.parameter.Value)
-	}
-	return len(j.parameter.Value) * (1 + min(j.rows, j.columns))
-}
-
-// run takes updates from the list until none is left.
-func (o *MuSGD[T]) run(s *scratch[T], lr float64) {
-	for {
-		i := int(o.next.Add(1)) - 1
-		if i >= len(o.work) {
-			return
-		}
-		o.update(s, o.work[i], T(lr))
+// forget keeps no reference to the caller's tensors.
+func (o *MuSGD[T]) forget() {
+	for _, m := range o.slots {
+		m.parameter = nil
 	}
 }
 
-// update applies section 4.2 to one tensor.
-func (o *MuSGD[T]) update(s *scratch[T], j job[T], lr T) {
-	value, gradient, momentum := j.parameter.Value, j.parameter.Gradient, j.slot.momentum
-	mu := T(o.options.Momentum)
-	for i, g := range gradient {
-		momentum[i] = mu*momentum[i] + g
-	}
-	if !j.matrix {
-		for i, g := range gradient {
-			value[i] -= lr * nesterov(g, momentum[i], mu)
-		}
-		return
-	}
-	sgd, decay := T(o.options.WSGD), T(o.options.WeightDecay)
-	var direction orthogonal[T]
-	var muon T
-	if o.options.WMuon != 0 {
-		direction = orthogonalize(s, gradient, momentum, mu, j.rows, j.columns, o.options.NSSteps)
-		muon = T(o.options.WMuon * 0.2 * math.Sqrt(float64(max(j.rows, j.columns))))
-	}
-	for i := range j.rows {
-		for k := range j.columns {
-			at := i*j.columns + k
-			u := sgd * nesterov(gradient[at], momentum[at], mu)
-			// A skipped term is left out, not multiplied by zero: zero times NaN is NaN.
-			if o.options.WMuon != 0 {
-				u = muon*direction.value[i*direction.rowStride+k*direction.columnStride] + u
-			}
-			if o.options.WeightDecay != 0 {
-				u += decay * value[at]
-			}
-			value[at] -= lr * u
-		}
-	}
+func shapeError(name string, shape, known []int) error {
+	return fmt.Errorf("parameter %q has shape %v, the optimizer knows it with %v; start a new optimizer for a changed network", name, shape, known)
 }
 
 // State returns a copy of every momentum buffer, sorted by name. A tensor that
 // never had a gradient has no entry.
 func (o *MuSGD[T]) State() []Tensor[T] {
-	state := make([]Tensor[T], 0, len(o.slots))
-	for name, s := range o.slots {
-		if s.momentum != nil {
-			state = append(state, Tensor[T]{Name: name, Shape: slices.Clone(s.shape), Value: slices.Clone(s.momentum)})
+	state := make([]Tensor[T], 0, len(o.slots)+len(o.waiting))
+	for name, m := range o.slots {
+		if m.created {
+			state = append(state, Tensor[T]{Name: name, Shape: slices.Clone(m.shape), Value: slices.Clone(m.momentum())})
 		}
+	}
+	for _, w := range o.waiting {
+		state = append(state, Tensor[T]{Name: w.Name, Shape: slices.Clone(w.Shape), Value: slices.Clone(w.Value)})
 	}
 	slices.SortFunc(state, func(a, b Tensor[T]) int { return cmp.Compare(a.Name, b.Name) })
 	return state
@@ -248,16 +234,26 @@ func (o *MuSGD[T]) State() []Tensor[T] {
 // Restore replaces the whole state by copies of the given momentum buffers, as
 // State returned them. On an error the state is unchanged.
 func (o *MuSGD[T]) Restore(state []Tensor[T]) error {
-	slots := make(map[string]*slot[T], len(state))
+	given := make(map[string]Tensor[T], len(state))
 	for _, t := range state {
 		if err := checkTensor(t.Name, t.Shape, len(t.Value)); err != nil {
 			return fmt.Errorf("momentum: %w", err)
 		}
-		if slots[t.Name] != nil {
+		if _, twice := given[t.Name]; twice {
 			return fmt.Errorf("momentum: tensor %q is listed twice", t.Name)
 		}
-		slots[t.Name] = &slot[T]{shape: slices.Clone(t.Shape), momentum: slices.Clone(t.Value)}
+		if m := o.slots[t.Name]; m != nil && !slices.Equal(m.shape, t.Shape) {
+			return fmt.Errorf("momentum: %w", shapeError(t.Name, t.Shape, m.shape))
+		}
+		given[t.Name] = Tensor[T]{Name: t.Name, Shape: slices.Clone(t.Shape), Value: slices.Clone(t.Value)}
 	}
-	o.slots = slots
+	for name, m := range o.slots {
+		t, found := given[name]
+		m.created = found
+		clear(m.momentum())
+		copy(m.momentum(), t.Value)
+		delete(given, name)
+	}
+	o.waiting = given
 	return nil
 }

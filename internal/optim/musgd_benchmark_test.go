@@ -36,7 +36,7 @@ func nano() []Parameter[float32] {
 			shapes = append(shapes, m.shape)
 		}
 	}
-	return network(shapes, 1)
+	return drawn[float32](shapes, 1)
 }
 
 // The benchmark measures the network that it claims: the counts of the YOLO26
@@ -52,8 +52,7 @@ func TestNanoMatricesAreThePublishedOnes(t *testing.T) {
 }
 
 func BenchmarkMuSGDStepNano(b *testing.B) {
-	o, err := NewMuSGD[float32](DefaultMuSGDOptions())
-	require.NoError(b, err)
+	o := optimizer[float32](b, home(b), DefaultMuSGDOptions())
 	parameters := nano()
 	require.NoError(b, o.Step(0.01, parameters))
 	b.ReportAllocs()

@@ -1,9 +1,7 @@
 package optim
 
 import (
-	"fmt"
 	"math"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,10 +11,7 @@ import (
 )
 
 func newOptimizer(t *testing.T, options MuSGDOptions) *MuSGD[float64] {
-	t.Helper()
-	o, err := NewMuSGD[float64](options)
-	require.NoError(t, err)
-	return o
+	return optimizer[float64](t, home(t), options)
 }
 
 // momentum returns the stored buffer of a name, nil when there is none.
@@ -170,7 +165,7 @@ func TestMuSGDRefusesWithoutChange(t *testing.T) {
 	p := good()
 	require.NoError(t, o.Step(0.1, []Parameter[float64]{p}))
 	p.Shape = []int{2, 1}
-	require.ErrorContains(t, o.Step(0.1, []Parameter[float64]{p}), "its momentum [2]")
+	require.ErrorContains(t, o.Step(0.1, []Parameter[float64]{p}), "the optimizer knows it with [2]")
 }
 
 func TestMuSGDOptionsAreChecked(t *testing.T) {
@@ -184,40 +179,18 @@ func TestMuSGDOptionsAreChecked(t *testing.T) {
 	} {
 		options := DefaultMuSGDOptions()
 		change(&options)
-		_, err := NewMuSGD[float32](options)
+		_, err := NewMuSGD[float32](home(t), options)
 		require.ErrorContains(t, err, want)
 	}
 }
-
-// network makes parameters of the shapes that a nano detector has, scaled down
-// or not, with seeded values.
-func network(shapes [][]int, seed uint64) []Parameter[float32] {
-	random := rand.New(rand.NewPCG(seed, 7))
-	parameters := make([]Parameter[float32], len(shapes))
-	for i, shape := range shapes {
-		size := 1
-		for _, d := range shape {
-			size *= d
-		}
-		p := Parameter[float32]{Name: fmt.Sprintf("p%03d", i), Shape: shape, Value: make([]float32, size), Gradient: make([]float32, size)}
-		for k := range p.Value {
-			p.Value[k], p.Gradient[k] = float32(random.NormFloat64()), float32(random.NormFloat64())
-		}
-		parameters[i] = p
-	}
-	return parameters
-}
-
-var smallShapes = [][]int{{16, 3, 3, 3}, {16}, {32, 16, 3, 3}, {8, 1, 3, 3}, {130, 70, 1, 1}, {70, 130}, {1, 16, 1, 1}, {5, 1, 1}, {}, {64, 64, 3, 3}}
 
 // Bits must not depend on how many goroutines share the work, nor on the order
 // of the list.
 func TestMuSGDIsIndependentOfParallelism(t *testing.T) {
 	run := func(workers int, reverse bool) map[string][]float32 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
-		o, err := NewMuSGD[float32](DefaultMuSGDOptions())
-		require.NoError(t, err)
-		parameters := network(smallShapes, 3)
+		o := optimizer[float32](t, home(t), DefaultMuSGDOptions())
+		parameters := drawn[float32](smallShapes, 3)
 		if reverse {
 			slices.Reverse(parameters)
 		}
@@ -237,25 +210,15 @@ func TestMuSGDIsIndependentOfParallelism(t *testing.T) {
 	}
 }
 
-func TestMuSGDDoesNotAllocateAfterTheFirstStep(t *testing.T) {
-	o, err := NewMuSGD[float32](DefaultMuSGDOptions())
-	require.NoError(t, err)
-	parameters := network(smallShapes, 4)
-	require.NoError(t, o.Step(0.01, parameters))
-	// The measurement runs on one processor, where a step starts no goroutine.
-	require.Zero(t, testing.AllocsPerRun(3, func() { require.NoError(t, o.Step(0.01, parameters)) }))
-}
-
 // Field case LC-09: a parameter group added in the middle of a fit takes part
 // from then on and leaves the others as they would be without it.
 func TestMuSGDAcceptsParametersAddedLater(t *testing.T) {
 	run := func(add bool) ([]float32, int) {
-		o, err := NewMuSGD[float32](DefaultMuSGDOptions())
-		require.NoError(t, err)
-		parameters := network(smallShapes[:4], 5)
+		o := optimizer[float32](t, home(t), DefaultMuSGDOptions())
+		parameters := drawn[float32](smallShapes[:4], 5)
 		for step := range 5 {
 			if add && step == 3 {
-				parameters = append(parameters, network([][]int{{300, 200}}, 6)[0])
+				parameters = append(parameters, drawn[float32]([][]int{{300, 200}}, 6)[0])
 				parameters[4].Name = "added"
 			}
 			require.NoError(t, o.Step(0.01, parameters))
@@ -275,9 +238,8 @@ func TestMuSGDStateRoundTrip(t *testing.T) {
 			require.NoError(t, o.Step(0.01, parameters))
 		}
 	}
-	unbroken, err := NewMuSGD[float32](DefaultMuSGDOptions())
-	require.NoError(t, err)
-	parameters := network(smallShapes, 8)
+	unbroken := optimizer[float32](t, home(t), DefaultMuSGDOptions())
+	parameters := drawn[float32](smallShapes, 8)
 	steps(unbroken, parameters, 2)
 	state := unbroken.State()
 	require.True(t, slices.IsSortedFunc(state, func(a, b Tensor[float32]) int { return strings.Compare(a.Name, b.Name) }))
@@ -287,8 +249,7 @@ func TestMuSGDStateRoundTrip(t *testing.T) {
 	}
 	steps(unbroken, parameters, 2)
 
-	resumed, err := NewMuSGD[float32](DefaultMuSGDOptions())
-	require.NoError(t, err)
+	resumed := optimizer[float32](t, home(t), DefaultMuSGDOptions())
 	require.NoError(t, resumed.Restore(state))
 	clear(state[0].Value) // the optimizer keeps copies
 	steps(resumed, resumedParameters, 2)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/reprise-ml/reprise/internal/golden"
 	"github.com/reprise-ml/reprise/internal/optim"
+	"github.com/reprise-ml/reprise/runtime/host"
+	"github.com/reprise-ml/reprise/runtime/replay"
 )
 
 // referenceVariable names the directory of the full reference files, which are
@@ -44,7 +46,14 @@ func TestTrajectories(t *testing.T) {
 // follow replays the fully sampled parameters of a trajectory.
 func follow(t *testing.T, trajectory *golden.Trajectory) {
 	s := trajectory.Setting
-	optimizer, err := optim.NewMuSGD[float64](optim.DefaultMuSGDOptions())
+	dev := host.Open(host.Options{})
+	fit, err := replay.NewFit(dev, replay.Settings{})
+	require.NoError(t, err)
+	defer func() {
+		require.NoError(t, fit.Close())
+		require.NoError(t, dev.Close())
+	}()
+	optimizer, err := optim.NewMuSGD[float64](optim.Home{Fit: fit}, optim.DefaultMuSGDOptions())
 	require.NoError(t, err)
 	rate, err := optim.NewLearningRate(optim.LearningRateOptions{
 		LR: s.LR, LRF: s.LRF, WarmupEpochs: s.WarmupEpochs, MaxEpochs: s.Epochs, BatchesPerEpoch: len(s.Batches), Accumulate: 1,

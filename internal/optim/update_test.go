@@ -11,15 +11,13 @@ import (
 // computed by hand.
 func newUpdate(t *testing.T, weight []float64, rate LearningRateOptions) (*Update[float64], []Parameter[float64], []Tensor[float64]) {
 	t.Helper()
-	optimizer, err := NewMuSGD[float64](MuSGDOptions{NSSteps: 1})
-	require.NoError(t, err)
 	schedule, err := NewLearningRate(rate)
 	require.NoError(t, err)
 	live := []Tensor[float64]{{Name: "p", Shape: []int{len(weight)}, Value: weight}}
 	average, err := NewEMA(DefaultEMAOptions(), live)
 	require.NoError(t, err)
 	parameters := []Parameter[float64]{{Name: "p", Shape: []int{len(weight)}, Value: weight}}
-	return &Update[float64]{Optimizer: optimizer, Rate: schedule, EMA: average}, parameters, live
+	return &Update[float64]{Optimizer: newOptimizer(t, MuSGDOptions{NSSteps: 1}), Rate: schedule, EMA: average}, parameters, live
 }
 
 var constantRate = LearningRateOptions{LR: 0.1, LRF: 1, Accumulate: 1}

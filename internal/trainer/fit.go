@@ -56,6 +56,9 @@ func (f *Fit[T]) open(dev device.Device) error {
 	if f.learner, err = NewLearner(f.replay, f.task, f.options, rate); err != nil {
 		return err
 	}
+	if err := f.learner.placeOptimizer(); err != nil {
+		return err
+	}
 	if f.options.Resume != "" {
 		if err := f.resume(f.options.Resume); err != nil {
 			return err
@@ -160,6 +163,9 @@ func (f *Fit[T]) Close() error {
 		errs = append(errs, f.log.close())
 		f.log = nil
 	}
+	if f.learner != nil {
+		errs = append(errs, f.learner.Close())
+	}
 	if f.replay != nil {
 		errs = append(errs, f.replay.Close())
 	}
@@ -170,7 +176,7 @@ func (f *Fit[T]) Close() error {
 func (f *Fit[T]) Stages() []*replay.Stage { return f.learner.network.Stages() }
 
 // Report tells what was recorded, replayed and native, and why.
-func (f *Fit[T]) Report() replay.Report { return f.replay.Report() }
+func (f *Fit[T]) Report() replay.Report { return f.learner.Report() }
 
 // Losses are the totals of all micro-batches so far, also of those before a
 // resume.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -220,11 +221,15 @@ func (f *fixture[T]) close() {
 }
 
 // report is that of the network's stage.
-func (f *fixture[T]) report() replay.StageReport {
+func (f *fixture[T]) report() replay.StageReport { return f.reportOf("network") }
+
+func (f *fixture[T]) reportOf(name string) replay.StageReport {
 	f.Helper()
 	stages := f.fit.Report().Stages
-	require.Len(f, stages, 1)
-	return stages[0]
+	require.Len(f, stages, 2)
+	at := slices.IndexFunc(stages, func(s replay.StageReport) bool { return s.Name == name })
+	require.GreaterOrEqual(f, at, 0, name)
+	return stages[at]
 }
 
 // reasons counts the native training steps by guard and text.

@@ -21,6 +21,9 @@ type Learner[T device.Float] struct {
 
 	update     optim.Update[T]
 	accumulate *optim.Accumulator
+	placed     bool          // the optimizer has its stages
+	hostDevice device.Device // of the objective's parameters, when the network's is another
+	hostFit    *replay.Fit
 
 	outputs Outputs[T]       // copies of outputs that cannot be addressed
 	shapes  map[string][]int // of the latest outputs, by name
@@ -51,7 +54,7 @@ func NewLearner[T device.Float](fit *replay.Fit, task Task[T], o Options, rate o
 	if l.update.Rate, err = optim.NewLearningRate(rate); err != nil {
 		return nil, err
 	}
-	if l.update.Optimizer, err = optim.NewMuSGD[T](o.Optimizer); err != nil {
+	if l.update.Optimizer, err = newOptimizer[T](fit, o); err != nil {
 		return nil, err
 	}
 	if err := l.StartAverage(o.Average); err != nil {
@@ -211,6 +214,9 @@ func (l *Learner[T]) Parameters() ([]optim.Parameter[T], error) { return l.memor
 func (l *Learner[T]) Update() (outcome optim.Outcome, stepped bool, err error) {
 	if !l.accumulate.Add() {
 		return optim.Outcome{}, false, nil
+	}
+	if err := l.placeOptimizer(); err != nil {
+		return optim.Outcome{}, false, err
 	}
 	parameters, err := l.memory.optimized()
 	if err != nil {

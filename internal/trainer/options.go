@@ -13,6 +13,7 @@ import (
 type Options struct {
 	CaptureNetwork      bool // model.capture_network
 	CaptureSegmentHeads bool // model.capture_segment_heads
+	CaptureOptimizer    bool // model.capture_optimizer
 	CaptureFull         bool // model.capture_network: full, every stage whatever the other options say
 	Strict              bool // trainer.strict
 
@@ -53,6 +54,8 @@ func (o *Options) Record(options ...CaptureOption) {
 			o.CaptureNetwork = true
 		case CaptureSegmentHeads:
 			o.CaptureSegmentHeads = true
+		case CaptureOptimizer:
+			o.CaptureOptimizer = true
 		case CaptureFull:
 			o.CaptureFull = true
 		}

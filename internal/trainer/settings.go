@@ -10,6 +10,7 @@ func OptionsOf(s *config.Settings) Options {
 	return Options{
 		CaptureNetwork:      s.Model.CaptureNetwork,
 		CaptureSegmentHeads: s.Model.CaptureSegmentHeads,
+		CaptureOptimizer:    s.Model.CaptureOptimizer,
 		CaptureFull:         s.Model.CaptureFull,
 		Strict:              s.Trainer.Strict,
 		MaxEpochs:           s.Trainer.MaxEpochs,

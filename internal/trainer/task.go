@@ -32,6 +32,7 @@ type CaptureOption string
 const (
 	CaptureNetwork      CaptureOption = "capture_network"
 	CaptureSegmentHeads CaptureOption = "capture_segment_heads"
+	CaptureOptimizer    CaptureOption = "capture_optimizer"
 	CaptureFull         CaptureOption = "capture_network: full"
 )
 

@@ -35,6 +35,13 @@ func NewFit(dev device.Device, settings Settings) (*Fit, error) {
 	return &Fit{dev: dev, settings: settings}, nil
 }
 
+// Beside starts a fit with the same settings on another device, for the parts
+// of a training run that live there. It is closed by itself.
+func (f *Fit) Beside(dev device.Device) (*Fit, error) { return NewFit(dev, f.settings) }
+
+// Device describes the device of the fit.
+func (f *Fit) Device() device.Info { return f.dev.Info() }
+
 // AddStage loads a plan on the device and starts its parameters, buffers and
 // random generators from the fit's seed. Stage names and state-entry names must
 // be unique in the fit.
