@@ -5,7 +5,6 @@ import (
 
 	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/internal/config"
-	"github.com/reprise-ml/reprise/internal/data"
 	"github.com/reprise-ml/reprise/internal/trainer"
 	"github.com/reprise-ml/reprise/runtime/device"
 	detect "github.com/reprise-ml/reprise/tasks/detect/objective"
@@ -16,39 +15,35 @@ import (
 )
 
 // Task fits the plans of a network and its native objective together as the
-// settings say, and names the variant of the label rows that the task reads.
-// Plans are in the order in which the stages run.
-func Task[T device.Float](s *config.Settings, plans []*ir.Stage) (trainer.Task[T], data.RowFormat, error) {
+// settings say. Plans are in the order in which the stages run.
+func Task[T device.Float](s *config.Settings, plans []*ir.Stage) (trainer.Task[T], error) {
 	task := trainer.Task[T]{Name: s.Task, Scale: s.Model.Scale, Classes: s.Model.Classes, Plans: plans}
-	var format data.RowFormat
 	var err error
 	switch s.Task {
 	case "detect":
 		var o *detect.Objective
 		o, err = detect.New(detectionOptions(s))
-		task.Objective, format = DetectObjective[T]{Objective: o, Classes: s.Model.Classes}, data.BoxRows
+		task.Objective = DetectObjective[T]{Objective: o, Classes: s.Model.Classes}
 	case "obb":
 		var o *obb.Objective
 		o, err = obb.New(obbOptions(s))
-		task.Objective, format = ObbObjective[T]{Objective: o, Classes: s.Model.Classes}, data.OrientedRows
+		task.Objective = ObbObjective[T]{Objective: o, Classes: s.Model.Classes}
 	case "pose":
 		var o *pose.Objective
 		o, err = pose.New(poseOptions(s))
 		task.Objective, task.CapturedBy = PoseObjective[T]{Objective: o, Classes: s.Model.Classes}, poseCaptured
-		format = data.KeypointRows(data.KeypointShape{Count: s.Model.Keypoints, Dimensions: 3})
 	case "segment":
 		var o *segment.Objective
 		o, err = segment.New(segmentOptions(s))
 		task.Objective, task.CapturedBy = SegmentObjective[T]{Objective: o, Classes: s.Model.Classes}, segmentCaptured
-		format = data.PolygonRows
 	default:
 		err = fmt.Errorf("task is %q; use detect, obb, pose or segment", s.Task)
 	}
 	if err != nil {
-		return trainer.Task[T]{}, nil, err
+		return trainer.Task[T]{}, err
 	}
 	task.Metric = metricOf[T](s)
-	return task, format, nil
+	return task, nil
 }
 
 func detectionOptions(s *config.Settings) yolo26.Options {

@@ -62,7 +62,7 @@ func batch(empty bool) *data.Batch {
 
 func objectiveOf(t *testing.T, s *config.Settings) trainer.Objective[float64] {
 	t.Helper()
-	task, _, err := catalog.Task[float64](s, nil)
+	task, err := catalog.Task[float64](s, nil)
 	require.NoError(t, err)
 	objective := task.Objective
 	if trained, has := objective.(trainer.Trained[float64]); has {
@@ -88,14 +88,13 @@ func objectiveOf(t *testing.T, s *config.Settings) trainer.Objective[float64] {
 func TestEveryTask(t *testing.T) {
 	for task, want := range map[string]struct {
 		terms, cotangents, absent []string
-		format                    string
 		captured                  map[string]trainer.CaptureOption
 	}{
-		"detect": {[]string{"cls", "box", "l1"}, []string{"cls", "box"}, nil, "box", nil},
-		"obb":    {[]string{"cls", "box", "l1", "rbox", "rl1", "angle"}, []string{"cls", "box", "angle"}, nil, "oriented", nil},
-		"pose": {[]string{"cls", "box", "l1", "keypoint", "oks"}, []string{"cls", "box", "keypoint"}, []string{"keypoint"}, "keypoint",
+		"detect": {[]string{"cls", "box", "l1"}, []string{"cls", "box"}, nil, nil},
+		"obb":    {[]string{"cls", "box", "l1", "rbox", "rl1", "angle"}, []string{"cls", "box", "angle"}, nil, nil},
+		"pose": {[]string{"cls", "box", "l1", "keypoint", "oks"}, []string{"cls", "box", "keypoint"}, []string{"keypoint"},
 			map[string]trainer.CaptureOption{"features": trainer.CaptureNetwork, "head": trainer.CaptureFull}},
-		"segment": {[]string{"cls", "box", "l1", "mask"}, []string{"cls", "box", "coeff"}, []string{"coeff"}, "polygon",
+		"segment": {[]string{"cls", "box", "l1", "mask"}, []string{"cls", "box", "coeff"}, []string{"coeff"},
 			map[string]trainer.CaptureOption{
 				"features": trainer.CaptureNetwork, "head": trainer.CaptureFull, "coefficients": trainer.CaptureSegmentHeads,
 				"fusion": trainer.CaptureSegmentHeads, "prototypes": trainer.CaptureSegmentHeads, "semantic": trainer.CaptureSegmentHeads,
@@ -103,9 +102,8 @@ func TestEveryTask(t *testing.T) {
 	} {
 		t.Run(task, func(t *testing.T) {
 			s := settings(t, task, nil)
-			made, format, err := catalog.Task[float64](s, nil)
+			made, err := catalog.Task[float64](s, nil)
 			require.NoError(t, err)
-			require.Equal(t, want.format, format.Name())
 			require.Equal(t, want.captured, made.CapturedBy)
 			objective := objectiveOf(t, s)
 			for _, empty := range []bool{false, true} {
@@ -180,14 +178,14 @@ func TestTasksThatCannotBe(t *testing.T) {
 		"mask gain of -1":                     settings(t, "segment", func(s *config.Settings) { s.Loss.MaskGain = -1 }),
 		`rotated loss form "" does not exist`: settings(t, "obb", func(s *config.Settings) { s.Loss.RotatedIoUForm = "" }),
 	} {
-		_, _, err := catalog.Task[float32](s, nil)
+		_, err := catalog.Task[float32](s, nil)
 		require.ErrorContains(t, err, want)
 	}
 }
 
 func TestLaplaceHasNoParameters(t *testing.T) {
 	s := settings(t, "pose", func(s *config.Settings) { s.Loss.KeypointLoss = "laplace_nll" })
-	task, _, err := catalog.Task[float64](s, nil)
+	task, err := catalog.Task[float64](s, nil)
 	require.NoError(t, err)
 	require.Empty(t, task.Objective.(trainer.Trained[float64]).Parameters())
 	loss, err := task.Objective.Loss(outputsOf(), batch(false), 0.5)
@@ -196,7 +194,7 @@ func TestLaplaceHasNoParameters(t *testing.T) {
 }
 
 func TestBatchesThatDoNotFit(t *testing.T) {
-	task, _, err := catalog.Task[float64](settings(t, "pose", nil), nil)
+	task, err := catalog.Task[float64](settings(t, "pose", nil), nil)
 	require.NoError(t, err)
 	_, err = task.Objective.Loss(outputsOf(), batch(false), 0.5)
 	require.ErrorContains(t, err, "the keypoint objective has no flow; evaluate what With returns")

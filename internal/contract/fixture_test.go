@@ -155,7 +155,7 @@ func (r request) open(t *testing.T) (*fixture, error) {
 	settings.Model.Classes, settings.Model.Keypoints = classes, keypoints
 	settings.Trainer.MaxEpochs, settings.Optim.WarmupEpochs = 3, 1
 	settings.Data.BatchSize, settings.Run.Dir = batchSize, ""
-	task, format, err := catalog.Task[float32](settings, plansOf(t, r.task))
+	task, err := catalog.Task[float32](settings, plansOf(t, r.task))
 	require.NoError(t, err)
 	if r.objective != nil {
 		task.Objective = r.objective(task.Objective)
@@ -171,7 +171,7 @@ func (r request) open(t *testing.T) (*fixture, error) {
 	if r.change != nil {
 		r.change(&options)
 	}
-	f.fit, err = trainer.New(f.dev, task, loaders(t, r.data, r.task, format), options)
+	f.fit, err = trainer.New(f.dev, task, loaders(t, r.data, r.task), options)
 	return f, err
 }
 
@@ -197,9 +197,11 @@ func plansOf(t *testing.T, task string) []*ir.Stage {
 	return made
 }
 
-func loaders(t *testing.T, file, task string, format data.RowFormat) trainer.Data {
+func loaders(t *testing.T, file, task string) trainer.Data {
 	t.Helper()
 	described, err := data.ReadConfig(file)
+	require.NoError(t, err)
+	format, err := described.Rows(task)
 	require.NoError(t, err)
 	loader := func(split string) *data.Loader {
 		set, err := data.Open(context.Background(), described, split, data.Options{Format: format})

@@ -102,11 +102,11 @@ func runArm(ctx context.Context, name string, o Options, dataFile string, log io
 	if err != nil {
 		return nil, err
 	}
-	task, format, err := catalog.Task[float32](settings, []*ir.Stage{plan})
+	task, err := catalog.Task[float32](settings, []*ir.Stage{plan})
 	if err != nil {
 		return nil, err
 	}
-	loaders, err := open(ctx, dataFile, format)
+	loaders, err := open(ctx, dataFile)
 	if err != nil {
 		return nil, err
 	}
@@ -142,9 +142,13 @@ func settingsOf(steps int, capture bool) (*config.Settings, error) {
 	return s, nil
 }
 
-func open(ctx context.Context, dataFile string, format data.RowFormat) (trainer.Data, error) {
+func open(ctx context.Context, dataFile string) (trainer.Data, error) {
 	var out trainer.Data
 	described, err := data.ReadConfig(dataFile)
+	if err != nil {
+		return out, err
+	}
+	format, err := described.Rows("obb")
 	if err != nil {
 		return out, err
 	}

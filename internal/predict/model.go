@@ -79,8 +79,7 @@ func taskOf(s *config.Settings) (trainer.Task[float32], error) {
 		}
 		plans = append(plans, plan)
 	}
-	task, _, err := catalog.Task[float32](s, plans)
-	return task, err
+	return catalog.Task[float32](s, plans)
 }
 
 // settingsOf resolves the settings of a checkpoint. The precision is not needed

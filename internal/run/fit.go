@@ -97,8 +97,7 @@ func taskOf[T device.Float](r Request) (trainer.Task[T], error) {
 	if err != nil {
 		return trainer.Task[T]{}, err
 	}
-	task, _, err := catalog.Task[T](r.Settings, plans)
-	return task, err
+	return catalog.Task[T](r.Settings, plans)
 }
 
 // writeSettings keeps the resolved settings beside the checkpoints.

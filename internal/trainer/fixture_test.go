@@ -159,7 +159,7 @@ func (s start[T]) open(t *testing.T) (*fixture[T], error) {
 	t.Helper()
 	plan, err := plan()
 	require.NoError(t, err)
-	task, format, err := catalog.Task[T](s.settings, []*ir.Stage{plan})
+	task, err := catalog.Task[T](s.settings, []*ir.Stage{plan})
 	require.NoError(t, err)
 	if s.objective != nil {
 		task.Objective = s.objective(task.Objective)
@@ -170,16 +170,16 @@ func (s start[T]) open(t *testing.T) (*fixture[T], error) {
 	}
 	options := trainer.OptionsOf(s.settings)
 	options.Progress, options.Log, options.StopAfter = f, &f.log, s.stopAfter
-	f.fit, err = trainer.New(f.dev, task, s.loaders(t, format), options)
+	f.fit, err = trainer.New(f.dev, task, s.loaders(t), options)
 	return f, err
 }
 
-func (s start[T]) loaders(t *testing.T, format data.RowFormat) trainer.Data {
+func (s start[T]) loaders(t *testing.T) trainer.Data {
 	t.Helper()
 	described, err := data.ReadConfig(dataFile)
 	require.NoError(t, err)
 	loader := func(split string, pipeline data.Pipeline, shuffle bool) *data.Loader {
-		set, err := data.Open(context.Background(), described, split, data.Options{Format: format})
+		set, err := data.Open(context.Background(), described, split, data.Options{Format: data.OrientedRows})
 		require.NoError(t, err)
 		l, err := data.NewLoader(set, pipeline, data.LoaderOptions{
 			BatchSize: batchSize, Width: imageSize, Height: imageSize, Workers: 2, Seed: s.settings.Data.Seed, Shuffle: shuffle,

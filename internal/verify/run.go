@@ -140,7 +140,7 @@ func runTrajectory[T device.Float](dev device.Device, r Request, result *Result)
 		return nil, err
 	}
 	settings.Model.Scale, settings.Model.Classes, settings.Model.Keypoints = s.Scale, s.Classes, s.Keypoints
-	task, _, err := catalog.Task[T](settings, plans)
+	task, err := catalog.Task[T](settings, plans)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func taskOf[T device.Float](t *testing.T, s golden.Setting) trainer.Task[T] {
 	settings, err := config.Defaults(s.Task)
 	require.NoError(t, err)
 	settings.Model.Scale, settings.Model.Classes, settings.Model.Keypoints = s.Scale, s.Classes, s.Keypoints
-	task, _, err := catalog.Task[T](settings, plans)
+	task, err := catalog.Task[T](settings, plans)
 	require.NoError(t, err)
 	return task
 }
