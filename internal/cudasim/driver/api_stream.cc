@@ -119,10 +119,8 @@ CUresult end_capture(Stream *s, CUgraph *graph) {
   end(c);
   if (broken)
     return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  if (!whole) {
-    report("cuStreamEndCapture: a stream of the capture was not joined to its first");
+  if (!whole)
     return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
-  }
   auto g = std::make_shared<Graph>();
   g->context = s->context;
   g->nodes = std::move(c->nodes);

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Runs the tests with the tag cuda on the simulated driver, where no GPU is needed:
+#   CUDA_INCLUDE=<folder of cuda.h> internal/cudasim/test.sh [go test options and packages]
+# Builds go to the folder BUILD, which is kept between runs.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$root"
+build=${BUILD:-$root/.cache/cudasim}
+include=${CUDA_INCLUDE:-/usr/local/cuda/include}
+if ! test -f "$include/cuda.h"; then
+  echo "there is no $include/cuda.h; set CUDA_INCLUDE to a folder with the headers of the CUDA driver (11.8 to 13)" >&2
+  exit 1
+fi
+mkdir -p "$build/bin"
+make --no-print-directory -s -j2 -C internal/cudasim OUT="$build/lib" CUDA_INCLUDE="$include"
+
+# Kernel images for the simulator, beside copies of the generated packages. The
+# copies are laid over the packages, whose own images stay as they are.
+go build -o "$build/bin/nvcc" ./internal/cudasim/nvcc
+go build -o "$build/bin/reprise" ./cmd/reprise
+image() {
+  rm -rf "$build/packages/$1"
+  mkdir -p "$build/packages/$1"
+  cp "$1"/*_gen.cu "$1"/*_gen.c "$1"/*_gen.h "$build/packages/$1"
+  PATH="$build/bin:$PATH" "$build/bin/reprise" image --cache "$build/kernels" --precisions "$2" "$build/packages/$1" >/dev/null
+}
+image internal/testscale/small fp32,fp16,bf16
+image internal/testscale/obb fp32,fp16,bf16
+image internal/testscale/reference/obb fp32
+{
+  echo '{"Replace": {'
+  (cd "$build/packages" && find . -name '*.image' | sort | sed "s,^\./\(.*\),\"$root/\1\": \"$build/packages/\1\"," | paste -sd,)
+  echo '}}'
+} >"$build/overlay.json"
+
+export CGO_CFLAGS="-O1 -I$root/runtime/cuda/compat -I$include" CGO_LDFLAGS="-L$build/lib" LD_LIBRARY_PATH="$build/lib"
+export REPRISE_REQUIRE_CUDA=1
+if test $# -eq 0; then
+  set -- -short ./runtime/cuda ./internal/cudasim
+fi
+go test -tags cuda -overlay "$build/overlay.json" -timeout 20m "$@"
