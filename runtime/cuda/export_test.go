@@ -30,6 +30,15 @@ func OnThread(d *Device, call func() error) error { return d.thread.do(call) }
 // the driver.
 func WhileCapturing(d *Device, call func() error) error { return d.thread.capture(call) }
 
+// FreeMemory is what the driver says of the device.
+func FreeMemory(d *Device) (free int64, err error) {
+	err = d.thread.do(func() error {
+		free, _, err = cu.MemInfo()
+		return err
+	})
+	return free, err
+}
+
 // SynchronizeContext waits for the whole device on the calling thread, which the
 // back end never does.
 func SynchronizeContext(d *Device) error {

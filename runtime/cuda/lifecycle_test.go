@@ -137,10 +137,16 @@ func TestCloseWaitsForReplay(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-// Field case LC-03: fits one after another give all memory back.
+// Field case LC-03: fits one after another give all memory back, as the driver
+// counts it. The first fit is left out: the driver keeps some memory from then on.
 func TestManyFits(t *testing.T) {
+	fits := 50
+	if testing.Short() {
+		fits = 3
+	}
 	d := openDevice(t, cuda.Options{})
-	for range 50 {
+	var first int64
+	for i := range fits {
 		o := openOn(t, d, device.BF16, usual)
 		recordings := o.record()
 		for range 3 {
@@ -152,6 +158,12 @@ func TestManyFits(t *testing.T) {
 			require.NoError(t, r.Close())
 		}
 		o.closeStage()
+		free, err := cuda.FreeMemory(d)
+		require.NoError(t, err)
+		if i == 0 {
+			first = free
+		}
+		require.Less(t, first-free, int64(1<<20), "fit %d", i)
 	}
 	require.NoError(t, d.Close())
 }
