@@ -47,6 +47,7 @@ to the same bytes. Recording changes no byte of the result.`,
 	flags.StringVar(&c.data, "data", "", "`FILE` that describes the data set: data.yaml")
 	flags.StringVar(&c.config, "config", "", "YAML `FILE` of settings")
 	flags.BoolVar(&c.json, "json", false, "write the summary as JSON")
+	flags.BoolVar(&c.explain, "explain", false, "before the first step, print what is recorded of each stage, what is not, and why")
 	flags.IntVar(&c.stopAfter, "stop-after", 0, "end after this many optimizer steps, with a checkpoint")
 	config.Register(flags)
 	return command
@@ -55,6 +56,7 @@ to the same bytes. Recording changes no byte of the result.`,
 type trainCommand struct {
 	data, config string
 	json         bool
+	explain      bool
 	stopAfter    int
 }
 
@@ -87,6 +89,12 @@ func (c *trainCommand) settings(command *cobra.Command) (*config.Settings, error
 
 func (c *trainCommand) run(command *cobra.Command, settings *config.Settings, network Network) error {
 	request := Request{Settings: settings, Network: network, DataFile: c.data, StopAfter: c.stopAfter, Progress: command.ErrOrStderr()}
+	if c.explain {
+		request.Explain = command.OutOrStdout()
+		if c.json { // standard output is for one JSON text
+			request.Explain = command.ErrOrStderr()
+		}
+	}
 	summary, err := Fit(command.Context(), request)
 	if err != nil && command.Context().Err() != nil {
 		err = fmt.Errorf("the fit was interrupted: %w", err)

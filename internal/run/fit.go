@@ -28,6 +28,10 @@ type Request struct {
 	DataFile  string // data.yaml
 	StopAfter int    // optimizer steps; 0 runs all epochs
 
+	// Explain receives, before the first step, what is recorded of each stage,
+	// what is not, and why; nil for none.
+	Explain io.Writer
+
 	// Progress receives the progress line and warnings; nil for none.
 	Progress io.Writer
 }
@@ -82,6 +86,11 @@ func fit[T device.Float](ctx context.Context, r Request) (summary *Summary, err 
 	}
 	if err := records.start(ctx, f.Losses, loaders, described.Names); err != nil {
 		return nil, err
+	}
+	if r.Explain != nil {
+		if _, err := fmt.Fprintln(r.Explain, f.Explain()); err != nil {
+			return nil, err
+		}
 	}
 	runErr := f.Run(ctx)
 	if runErr != nil && ctx.Err() == nil {

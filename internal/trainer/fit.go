@@ -175,6 +175,9 @@ func (f *Fit[T]) Close() error {
 // Stages gives the stages of the network, for observers and guards.
 func (f *Fit[T]) Stages() []*replay.Stage { return f.learner.network.Stages() }
 
+// Explain tells what will be recorded, and what will not and why.
+func (f *Fit[T]) Explain() replay.Explanations { return f.replay.Explain() }
+
 // Report tells what was recorded, replayed and native, and why.
 func (f *Fit[T]) Report() replay.Report { return f.learner.Report() }
 

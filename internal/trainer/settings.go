@@ -3,11 +3,18 @@ package trainer
 import (
 	"github.com/reprise-ml/reprise/internal/config"
 	"github.com/reprise-ml/reprise/internal/optim"
+	"github.com/reprise-ml/reprise/runtime/device"
 )
 
 // OptionsOf turns settings into options.
 func OptionsOf(s *config.Settings) Options {
+	var scale *optim.LossScalerOptions
+	if s.Trainer.Precision == string(device.FP16) {
+		dynamic := optim.DefaultLossScalerOptions()
+		scale = &dynamic
+	}
 	return Options{
+		LossScale:           scale,
 		CaptureNetwork:      s.Model.CaptureNetwork,
 		CaptureSegmentHeads: s.Model.CaptureSegmentHeads,
 		CaptureOptimizer:    s.Model.CaptureOptimizer,
