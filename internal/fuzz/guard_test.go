@@ -1,0 +1,183 @@
+package fuzz
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-ml/reprise/internal/testscale/small"
+	"github.com/reprise-ml/reprise/runtime/device"
+	"github.com/reprise-ml/reprise/runtime/host"
+	"github.com/reprise-ml/reprise/runtime/replay"
+)
+
+// twin is one of two fits that do the same; one of them may replay.
+type twin struct {
+	testing.TB
+	device device.Device
+	fit    *replay.Fit
+	stage  *replay.Stage
+	remove func() // the observer, while there is one
+}
+
+func newTwin(t testing.TB, capture bool) *twin {
+	t.Helper()
+	d := host.Open(host.Options{})
+	fit, err := replay.NewFit(d, replay.Settings{Seed: 3, Batch: 2})
+	require.NoError(t, err)
+	plan, err := small.Plan()
+	require.NoError(t, err)
+	s, err := fit.AddStage(plan, replay.StageOptions{Capture: capture})
+	require.NoError(t, err)
+	return &twin{TB: t, device: d, fit: fit, stage: s}
+}
+
+func (w *twin) close() {
+	require.NoError(w, w.fit.Close())
+	require.Zero(w, w.device.Counters().Recordings)
+	require.Zero(w, w.device.Counters().Bytes)
+	require.NoError(w, w.device.Close())
+}
+
+// event is something that happens between or in the steps of a fit.
+type event struct {
+	images, height, width int
+	evaluate              bool
+	absent                bool // no cotangent for the optional output
+	freeze                int  // parameter to turn, from 1
+	observe, objective    bool // turn the observer; replace the objective
+}
+
+func eventOf(c *choices) event {
+	e := event{images: 2, height: 16, width: 16}
+	switch c.below(10) {
+	case 0:
+		e.images = 1
+	case 1:
+		e.height, e.width = 24, 8+8*c.below(3)
+	case 2:
+		e.evaluate = true
+	case 3:
+		e.absent = true
+	case 4:
+		if c.below(4) == 0 {
+			e.freeze = 1 + c.below(8)
+		}
+	case 5:
+		e.observe = true
+	case 6:
+		e.objective = c.below(4) == 0
+	}
+	return e
+}
+
+// step does an event and gives all that can be seen of it.
+func (w *twin) step(number uint64, e event) (seen [][]float32, presence []replay.Presence, err error) {
+	if e.freeze > 0 {
+		i := (e.freeze - 1) % len(w.stage.Plan().Parameters)
+		require.NoError(w, w.stage.SetTrainable(w.stage.Plan().Parameters[i].Name, !w.stage.Trainable(i)))
+	}
+	if e.observe && w.remove != nil {
+		w.remove()
+		w.remove = nil
+	} else if e.observe {
+		w.remove = w.fit.Observe(func(*replay.Stage, *replay.Tensor) {})
+	}
+	if e.objective {
+		w.stage.SetObjectiveReplaced("classification")
+	}
+	forward := w.stage.Forward
+	if e.evaluate {
+		forward = w.stage.Evaluate
+	}
+	out, err := forward([]replay.Source{replay.Float32s(noise(number, e.images*3*e.height*e.width), e.images, 3, e.height, e.width)})
+	if err != nil {
+		return nil, nil, err
+	}
+	cotangents := make([]replay.Source, len(out))
+	for i, o := range out {
+		v := make([]float32, device.Elements(o.Shape()))
+		require.NoError(w, o.ReadFloat32(v))
+		seen = append(seen, v)
+		if !e.absent || !w.stage.Plan().Outputs[i].Optional {
+			cotangents[i] = replay.Float32s(v, o.Shape()...)
+		}
+	}
+	if e.evaluate {
+		return seen, nil, nil
+	}
+	if err := w.stage.Backward(cotangents); err != nil {
+		return seen, nil, err
+	}
+	for i := range w.stage.Plan().Parameters {
+		g, p := w.stage.Gradient(i)
+		presence = append(presence, p)
+		if p == replay.Absent {
+			continue
+		}
+		v, weights := make([]float32, device.Elements(g.Shape())), make([]float32, device.Elements(g.Shape()))
+		require.NoError(w, errors.Join(g.ReadFloat32(v), w.stage.Parameter(i).ReadFloat32(weights)))
+		seen = append(seen, v)
+		for j := range weights {
+			weights[j] -= 1e-3 * v[j]
+		}
+		require.NoError(w, w.stage.Parameter(i).WriteFloat32(weights))
+	}
+	w.stage.ClearGradients()
+	return seen, presence, nil
+}
+
+func noise(seed uint64, n int) []float32 {
+	r := rand.New(rand.NewPCG(seed, 9))
+	v := make([]float32, n)
+	for i := range v {
+		v[i] = r.Float32() - 0.5
+	}
+	return v
+}
+
+// FuzzGuards does random sequences of partial batches, other sizes, evaluation,
+// absent cotangents, frozen parameters, observers and replaced objectives on a
+// fit that replays and on a native twin: they agree after every step (contract
+// I1 to I4, guards G4 to G9).
+func FuzzGuards(f *testing.F) {
+	f.Add([]byte{9, 9, 9})
+	f.Add([]byte{9, 0, 9, 1, 0, 9, 2, 9, 3, 9})
+	f.Add([]byte{9, 9, 5, 9, 5, 9, 9})
+	f.Add([]byte{9, 4, 0, 3, 9, 9})
+	f.Add([]byte{2, 3, 9, 6, 0, 9, 0, 9})
+	f.Add([]byte{0, 1, 1, 9, 3, 3, 9})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		native, replayed := newTwin(t, false), newTwin(t, true)
+		c := &choices{data[:min(len(data), 24)]}
+		for number := uint64(0); len(c.data) > 0; number++ {
+			e := eventOf(c)
+			want, wantPresence, wantErr := native.step(number, e)
+			got, gotPresence, gotErr := replayed.step(number, e)
+			require.Equal(t, wantErr == nil, gotErr == nil, "%+v: %v, %v", e, wantErr, gotErr)
+			require.Equal(t, want, got, "%+v", e)
+			require.Equal(t, wantPresence, gotPresence, "%+v", e)
+		}
+		before, err := native.fit.Snapshot()
+		require.NoError(t, err)
+		after, err := replayed.fit.Snapshot()
+		require.NoError(t, err)
+		require.Equal(t, before, after)
+		require.Zero(t, native.fit.Report().Stages[0].Replayed)
+		native.close()
+		replayed.close()
+	})
+}
+
+// The guards' target sees replays: without them it would compare native with native.
+func TestGuardTwinReplays(t *testing.T) {
+	w := newTwin(t, true)
+	for number := range uint64(3) {
+		_, _, err := w.step(number, event{images: 2, height: 16, width: 16})
+		require.NoError(t, err)
+	}
+	require.Equal(t, 3, w.fit.Report().Stages[0].Replayed)
+	w.close()
+}
