@@ -60,7 +60,7 @@ is beyond its tolerance, and the first such number is named.`,
 	flags.StringVar(&file, "golden", "", "`FILE` of reference values")
 	flags.StringVar(&precision, "precision", "float64", "float64 or float32")
 	flags.StringVar(&deviceName, "device", "host", "host or cuda")
-	flags.BoolVar(&capture, "capture", false, "trajectories: record the network and replay it")
+	flags.BoolVar(&capture, "capture", false, "trajectories: record the network and the optimizer and replay them")
 	flags.BoolVar(&asJSON, "json", false, "write JSON")
 	return command
 }

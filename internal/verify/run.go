@@ -146,7 +146,7 @@ func runTrajectory[T device.Float](dev device.Device, r Request, result *Result)
 	}
 	var capture []trainer.CaptureOption
 	if r.Capture {
-		capture = append(capture, trainer.CaptureFull)
+		capture = append(capture, trainer.CaptureFull, trainer.CaptureOptimizer)
 	}
 	training, err := Trajectory(dev, t, task, capture...)
 	if err != nil {

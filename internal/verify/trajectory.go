@@ -92,6 +92,7 @@ func Trajectory[T device.Float](dev device.Device, reference *golden.Trajectory,
 	if err != nil {
 		return nil, err
 	}
+	defer learner.Close()
 	run := trajectoryRun[T]{reference: reference, comparison: comparison, learner: learner, branchWeight: options.BranchWeight, digest: newDigest()}
 	if err := run.start(options.Average); err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func Trajectory[T device.Float](dev device.Device, reference *golden.Trajectory,
 		}
 		training.Digests = append(training.Digests, run.digest.sum())
 	}
-	training.Report = fit.Report()
+	training.Report = learner.Report()
 	return training, fit.Close()
 }
 
