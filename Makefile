@@ -1,13 +1,16 @@
 # Two targets need nothing but Go: demo and test.
 GO ?= go
 C_FILES = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cc' | grep -v testdata)
-.PHONY: demo test generate check lint bench
+.PHONY: demo test test-cuda generate check lint bench
 
 demo: ## train the test-scale network natively and replayed and compare every byte
 	$(GO) run ./cmd/reprise demo -out demo
 
 test: ## all tests that need no GPU
 	$(GO) test ./...
+
+test-cuda: ## the CUDA back end on the simulated driver, without a GPU
+	internal/cudasim/test.sh
 
 generate: ## write all generated packages anew
 	$(GO) generate ./...

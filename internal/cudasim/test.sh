@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
 # Runs the tests with the tag cuda on the simulated driver, where no GPU is needed:
-#   CUDA_INCLUDE=<folder of cuda.h> internal/cudasim/test.sh [go test options and packages]
+#   internal/cudasim/test.sh [go test options and packages]
+# CUDA_INCLUDE names the folder of cuda.h; without it the headers are fetched.
 # Builds go to the folder BUILD, which is kept between runs.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root"
 build=${BUILD:-$root/.cache/cudasim}
-include=${CUDA_INCLUDE:-/usr/local/cuda/include}
+include=${CUDA_INCLUDE:-}
+if test -z "$include"; then
+  internal/cudasim/headers.sh "$build/headers"
+  include=$build/headers/usr/include
+fi
 if ! test -f "$include/cuda.h"; then
   echo "there is no $include/cuda.h; set CUDA_INCLUDE to a folder with the headers of the CUDA driver (11.8 to 13)" >&2
   exit 1
