@@ -7,23 +7,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reprise-ml/reprise/internal/data"
 	"github.com/reprise-ml/reprise/internal/predict"
 	"github.com/reprise-ml/reprise/internal/run"
 )
 
 func newPredictCommand() *cobra.Command {
 	var request predict.Request
-	var deviceName, dataFile string
+	var deviceName string
 	var asJSON bool
 	command := &cobra.Command{
 		Use:   "predict",
 		Short: "Draw what a trained network finds on images",
 		Long: `Run the network of a checkpoint on an image or on all images of a directory and
-draw boxes, rotated boxes, masks or skeletons. Task, classes and input size are
-those of the checkpoint; the averaged weights predict.`,
+draw boxes, rotated boxes, masks or skeletons. Task, class names and input size
+are those of the checkpoint; the averaged weights predict.`,
 		Example: `  reprise predict -weights run/last.safetensors -source photo.jpg -out predictions
-  reprise predict -weights run/last.safetensors -source photos -data data.yaml -out predictions -json -conf 0.5`,
+  reprise predict -weights run/last.safetensors -source photos -out predictions -json -conf 0.5`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) (err error) {
 			for _, flag := range []struct{ name, value, what string }{
@@ -33,13 +32,6 @@ those of the checkpoint; the averaged weights predict.`,
 				if flag.value == "" {
 					return fmt.Errorf("%s is not set; give %s", flag.name, flag.what)
 				}
-			}
-			if dataFile != "" {
-				described, err := data.ReadConfig(dataFile)
-				if err != nil {
-					return err
-				}
-				request.Names = described.Names
 			}
 			dev, err := run.OpenDevice(deviceName)
 			if err != nil {
@@ -56,7 +48,6 @@ those of the checkpoint; the averaged weights predict.`,
 	flags.StringVar(&request.Dir, "out", "", "`DIR` for the pictures")
 	flags.Float64Var(&request.Threshold, "conf", 0.25, "lowest score that is shown")
 	flags.BoolVar(&request.Raw, "raw", false, "predict with the weights as trained, not with their average")
-	flags.StringVar(&dataFile, "data", "", "`FILE` data.yaml with the class names (default: classes are numbered)")
 	flags.StringVar(&deviceName, "device", "host", "back end that computes: host or cuda")
 	flags.BoolVar(&asJSON, "json", false, "write what was found as JSON")
 	return command

@@ -44,7 +44,7 @@ func TestTrainValPredict(t *testing.T) {
 	require.FileExists(t, filepath.Join(root, "val", validate.ReportName))
 	require.FileExists(t, filepath.Join(root, "val", "nms-confusion.png"))
 
-	out, errs, code = runReprise("predict", "-weights", weights, "-source", filepath.Join(set, "images", "val"), "-data", file,
+	out, errs, code = runReprise("predict", "-weights", weights, "-source", filepath.Join(set, "images", "val"),
 		"-out", filepath.Join(root, "predictions"), "-conf", "0", "-json")
 	require.Zero(t, code, errs)
 	var results []predict.Result
@@ -57,7 +57,7 @@ func TestTrainValPredict(t *testing.T) {
 	require.NoError(t, scenes.WriteDetect(other, scenes.Folder{Train: 1, Val: 1}, scenes.Options{Size: 64, Objects: 1}))
 	_, errs, code = runReprise("val", "-weights", weights, "-data", filepath.Join(other, "data.yaml"))
 	require.Equal(t, 1, code)
-	require.Contains(t, errs, "names 4 classes and last.safetensors has 1; give the data set that the weights were trained for")
+	require.Contains(t, errs, "names other classes than last.safetensors: the number of classes (1, now 4); give the data set that the weights were trained for")
 }
 
 func TestValAndPredictFlagsAreChecked(t *testing.T) {

@@ -20,7 +20,11 @@ import (
 func example() *State {
 	return &State{
 		Meta: Meta{
-			Task: "obb", Scale: "n", Classes: 15, Epoch: 2, Batch: 3, Step: 11, Pending: 1,
+			Task: "pose", Scale: "n", Classes: 2, Keypoints: 3, Epoch: 2, Batch: 3, Step: 11, Pending: 1,
+			Labels: Labels{
+				Classes: []string{"bird", "<gr\u00f6\u00dfer>"}, Keypoints: []string{"beak", "left_wing", "right_wing"},
+				FlipOrder: []int{0, 2, 1}, Skeleton: [][2]int{{0, 1}, {0, 2}},
+			},
 			Schedule:      Schedule{Step: 11, Rate: 0.00858, Alpha: 0.45},
 			Scaler:        &optim.LossScalerState{Scale: 32768, Good: 7},
 			EMA:           &optim.EMACounters{Updates: 11, Steps: 11},
@@ -127,17 +131,20 @@ func TestSaveReplacesWholeFilesOnly(t *testing.T) {
 func TestEncodeRefusesContradictions(t *testing.T) {
 	float := func(name string) Tensor { return Float(name, nil, []float32{1}) }
 	for want, change := range map[string]func(*State){
-		`"ema.", which is reserved`:      func(s *State) { s.Model = append(s.Model, float("ema.x")) },
-		"listed twice":                   func(s *State) { s.Model = append(s.Model, s.Model[0]) },
-		"has no name":                    func(s *State) { s.Momentum = append(s.Momentum, float("")) },
-		"not UTF-8":                      func(s *State) { s.Model = append(s.Model, float("\xff")) },
-		"must be floating-point":         func(s *State) { s.EMA = append(s.EMA, s.Model[2]) },
-		"stored together":                func(s *State) { s.Meta.EMA = nil },
-		"without a pending micro-batch":  func(s *State) { s.Meta.Pending = 0 },
-		"step is -1":                     func(s *State) { s.Meta.Step = -1 },
-		"network is not described":       func(s *State) { s.Meta.Task = "" },
-		"every dimension must be positi": func(s *State) { s.Model = append(s.Model, Float[float32]("x", []int{0}, nil)) },
-		"has shape [3] and 4 bytes":      func(s *State) { s.Model = append(s.Model, Float("x", []int{3}, []float32{1})) },
+		`"ema.", which is reserved`:       func(s *State) { s.Model = append(s.Model, float("ema.x")) },
+		"listed twice":                    func(s *State) { s.Model = append(s.Model, s.Model[0]) },
+		"has no name":                     func(s *State) { s.Momentum = append(s.Momentum, float("")) },
+		"not UTF-8":                       func(s *State) { s.Model = append(s.Model, float("\xff")) },
+		"must be floating-point":          func(s *State) { s.EMA = append(s.EMA, s.Model[2]) },
+		"stored together":                 func(s *State) { s.Meta.EMA = nil },
+		"without a pending micro-batch":   func(s *State) { s.Meta.Pending = 0 },
+		"step is -1":                      func(s *State) { s.Meta.Step = -1 },
+		"1 names for 2 classes":           func(s *State) { s.Meta.Labels.Classes = []string{"bird"} },
+		"name 1 of classes and keypoint":  func(s *State) { s.Meta.Labels.Classes[1] = "\xff" },
+		"the bone [0 3] joins what is no": func(s *State) { s.Meta.Labels.Skeleton[0][1] = 3 },
+		"network is not described":        func(s *State) { s.Meta.Task = "" },
+		"every dimension must be positi":  func(s *State) { s.Model = append(s.Model, Float[float32]("x", []int{0}, nil)) },
+		"has shape [3] and 4 bytes":       func(s *State) { s.Model = append(s.Model, Float("x", []int{3}, []float32{1})) },
 	} {
 		s := example()
 		change(s)
@@ -171,13 +178,13 @@ func TestDecodeRefusesDamage(t *testing.T) {
 		"longer":           {append(slices.Clone(good), 0), "damaged"},
 		"not JSON":         {header("{", 0), "damaged"},
 		"foreign file":     {header(`{"w":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}`, 4), `format "", not a reprise-checkpoint`},
-		"other version":    {header(state(`{"version":2}`), 0), "format version 2, this program reads 1"},
+		"other version":    {header(state(`{"version":1}`), 0), "format version 1, this program reads 2"},
 		"no metadata":      {header(state(``), 0), "metadata"},
-		"unknown metadata": {header(state(`{"version":1,"surprise":1}`), 0), "surprise"},
-		"trailing":         {header(state(`{"version":1}{}`), 0), "metadata"},
-		"no network":       {header(state(`{"version":1}`), 0), "network is not described"},
-		"wrapping lengths": {header(`{"__metadata__":{"format":"reprise-checkpoint","state":"{\"version\":1}"},"w":{"dtype":"U8","shape":[18446744073709551615],"data_offsets":[0,18446744073709551615]}}`, 0), "damaged"},
-		"other dtype":      {header(`{"__metadata__":{"format":"reprise-checkpoint","state":"{\"version\":1,\"task\":\"obb\",\"scale\":\"n\",\"classes\":1}"},"w":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}`, 2), "only F32, F64 and I64"},
+		"unknown metadata": {header(state(`{"version":2,"surprise":1}`), 0), "surprise"},
+		"trailing":         {header(state(`{"version":2}{}`), 0), "metadata"},
+		"no network":       {header(state(`{"version":2}`), 0), "network is not described"},
+		"wrapping lengths": {header(`{"__metadata__":{"format":"reprise-checkpoint","state":"{\"version\":2}"},"w":{"dtype":"U8","shape":[18446744073709551615],"data_offsets":[0,18446744073709551615]}}`, 0), "damaged"},
+		"other dtype":      {header(`{"__metadata__":{"format":"reprise-checkpoint","state":"{\"version\":2,\"task\":\"obb\",\"scale\":\"n\",\"classes\":1,\"labels\":{\"classes\":[\"a\"]}}"},"w":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}`, 2), "only F32, F64 and I64"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Decode(test.data)
@@ -219,10 +226,26 @@ func TestLoadAllocatesNothingForAnImplausibleFile(t *testing.T) {
 	}
 }
 
+// Labels that differ are named, each part by itself.
+func TestLabelsDiffer(t *testing.T) {
+	require.Empty(t, example().Meta.Labels.Differs(example().Meta.Labels))
+	for want, change := range map[string]func(*Labels){
+		"the number of classes (2, now 1)":                                   func(l *Labels) { l.Classes = l.Classes[:1] },
+		`class 0 ("bird", now "plane")`:                                      func(l *Labels) { l.Classes[0] = "plane" },
+		`the names of keypoints (["beak" "left_wing" "right_wing"], now [])`: func(l *Labels) { l.Keypoints = nil },
+		"the flip order of keypoints ([0 2 1], now [0 1 2])":                 func(l *Labels) { l.FlipOrder = []int{0, 1, 2} },
+		"the skeleton ([[0 1] [0 2]], now [[0 1]])":                          func(l *Labels) { l.Skeleton = l.Skeleton[:1] },
+	} {
+		now := example().Meta.Labels
+		change(&now)
+		require.Equal(t, want, example().Meta.Labels.Differs(now))
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add(encoded(f, example()))
 	f.Add(header(`{}`, 0))
-	f.Add(header(`{"__metadata__":{"format":"reprise-checkpoint","state":"{\"version\":1}"}}`, 3))
+	f.Add(header(`{"__metadata__":{"format":"reprise-checkpoint","state":"{\"version\":2}"}}`, 3))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := Decode(data)
 		if err != nil {

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // Version is the format version that this package writes and reads.
-const Version = 1
+const Version = 2
 
 // State is a complete fit between two steps.
 type State struct {
@@ -27,6 +28,7 @@ type Meta struct {
 	Scale     string `json:"scale"`
 	Classes   int    `json:"classes"`
 	Keypoints int    `json:"keypoints,omitempty"`
+	Labels    Labels `json:"labels"`
 
 	Epoch   int `json:"epoch"`             // zero-based epoch of the next batch
 	Batch   int `json:"batch"`             // batches of that epoch already done
@@ -42,6 +44,57 @@ type Meta struct {
 	// text by dotted key. Settings that only choose how it is executed, such as
 	// the recording options, must not be in it.
 	Configuration map[string]string `json:"configuration"`
+}
+
+// Labels name what a network detects, so that predictions and figures need no
+// data set for it.
+type Labels struct {
+	Classes []string `json:"classes"` // by class index
+	// What the data set says of the keypoints of an instance: their names, for
+	// each the one whose place it takes in a mirrored image, and the pairs that
+	// bones join. Each is empty where it says nothing.
+	Keypoints []string `json:"keypoints,omitempty"`
+	FlipOrder []int    `json:"flip_order,omitempty"`
+	Skeleton  [][2]int `json:"skeleton,omitempty"`
+}
+
+// Differs names the first part in which two sets of labels differ, such as
+// `class 2 ("ship", now "plane")`; it is empty when they are equal.
+func (l Labels) Differs(now Labels) string {
+	if len(l.Classes) != len(now.Classes) {
+		return fmt.Sprintf("the number of classes (%d, now %d)", len(l.Classes), len(now.Classes))
+	}
+	for i, name := range l.Classes {
+		if name != now.Classes[i] {
+			return fmt.Sprintf("class %d (%q, now %q)", i, name, now.Classes[i])
+		}
+	}
+	switch {
+	case !slices.Equal(l.Keypoints, now.Keypoints):
+		return fmt.Sprintf("the names of keypoints (%q, now %q)", l.Keypoints, now.Keypoints)
+	case !slices.Equal(l.FlipOrder, now.FlipOrder):
+		return fmt.Sprintf("the flip order of keypoints (%v, now %v)", l.FlipOrder, now.FlipOrder)
+	case !slices.Equal(l.Skeleton, now.Skeleton):
+		return fmt.Sprintf("the skeleton (%v, now %v)", l.Skeleton, now.Skeleton)
+	}
+	return ""
+}
+
+func (l Labels) check(classes int) error {
+	if len(l.Classes) != classes {
+		return fmt.Errorf("%d names for %d classes; give every class a name", len(l.Classes), classes)
+	}
+	for i, name := range slices.Concat(l.Classes, l.Keypoints) {
+		if name == "" || !utf8.ValidString(name) {
+			return fmt.Errorf("name %d of classes and keypoints is empty or not UTF-8: %q", i, name)
+		}
+	}
+	for _, bone := range l.Skeleton {
+		if min(bone[0], bone[1]) < 0 || max(bone[0], bone[1]) >= len(l.Keypoints) {
+			return fmt.Errorf("the bone %v joins what is none of %d named keypoints", bone, len(l.Keypoints))
+		}
+	}
+	return nil
 }
 
 // Schedule is where the schedules stand.
@@ -133,7 +186,7 @@ func (m *Meta) check() error {
 			return fmt.Errorf("%s is %d; it cannot be negative", counter.name, counter.value)
 		}
 	}
-	return nil
+	return m.Labels.check(m.Classes)
 }
 
 // Evaluation returns the tensors to evaluate: the raw model, or with average its

@@ -89,17 +89,21 @@ func TestCOCOOriented(t *testing.T) {
 }
 
 func TestCOCOKeypoints(t *testing.T) {
-	categories := `"categories": [{"id": 1, "name": "person", "keypoints": ["nose", "Left_eye", "right_eye", "hand_left", "hand_RIGHT"]}]`
+	categories := `"categories": [{"id": 1, "name": "person", "keypoints": ["nose", "Left_eye", "right_eye", "hand_left", "hand_RIGHT"], "skeleton": [[1, 2], [5, 3]]}]`
 	root := writeCOCO(t, categories,
 		`{"id": 1, "image_id": 9, "category_id": 1, "bbox": [1, 1, 5, 5], "keypoints": [1,2,2, 0,0,0, 50,-3,1, 4,5,2, 6,7,1]}`)
 	config, err := ReadConfig(root)
 	require.NoError(t, err)
 	require.Equal(t, KeypointShape{5, 3}, config.Keypoints)
-	require.Equal(t, []int{0, 2, 1, 4, 3}, config.FlipOrder)
+	require.Equal(t, KeypointSchema{
+		Names:     []string{"nose", "Left_eye", "right_eye", "hand_left", "hand_RIGHT"},
+		FlipOrder: []int{0, 2, 1, 4, 3}, Skeleton: [][2]int{{0, 1}, {4, 2}},
+	}, config.Schema)
 	format, err := config.Rows("pose")
 	require.NoError(t, err)
 	dataset, err := Open(context.Background(), config, "val", Options{Format: format})
 	require.NoError(t, err)
+	require.Equal(t, config.Schema, dataset.Schema)
 	target := dataset.Items[1].Target
 	require.Equal(t, []uint8{2, 0, 1, 2, 1}, target.Visibility[0])
 	require.Equal(t, geometry.Point{X: 50, Y: -3}, target.Keypoints[0][2], "carried as they are")
@@ -111,6 +115,10 @@ func TestCOCOKeypoints(t *testing.T) {
 	} {
 		_, err := ReadConfig(writeCOCO(t, `"categories": [{"id": 1, "name": "p", "keypoints": [`+names+`]}]`))
 		require.ErrorContains(t, err, want)
+	}
+	for _, bone := range []string{"[1, 3]", "[0, 1]", "[1]"} {
+		_, err := ReadConfig(writeCOCO(t, `"categories": [{"id": 1, "name": "p", "keypoints": ["a", "b"], "skeleton": [`+bone+`]}]`))
+		require.ErrorContains(t, err, "category p has 2 keypoints and the bone ["+strings.ReplaceAll(bone[1:], ",", "")+" in its skeleton; write pairs")
 	}
 	order, problem := flipOrderOf([]string{"nose", "tail"})
 	require.Empty(t, problem)

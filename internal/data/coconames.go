@@ -55,26 +55,45 @@ func (c *Config) useCategories(file string, categories []cocoCategory) error {
 		c.Names = append(c.Names, category.Name)
 		c.categories = append(c.categories, category.ID)
 	}
-	var names []string
-	for _, category := range categories {
+	var first *cocoCategory
+	for i, category := range categories {
 		if len(category.Keypoints) == 0 {
 			continue
 		}
-		if names != nil && !slices.Equal(names, category.Keypoints) {
+		if first != nil && !slices.Equal(first.Keypoints, category.Keypoints) {
 			return faultsOrNil([]Fault{{File: file, Problem: fmt.Sprintf("category %s has other keypoints than the categories before", category.Name),
 				Remedy: "give all categories the same keypoints, or split the data set"}})
 		}
-		names = category.Keypoints
+		if first == nil {
+			first = &categories[i]
+		}
 	}
-	if names == nil {
+	if first == nil {
 		return nil
 	}
-	order, problem := flipOrderOf(names)
+	skeleton, problem := skeletonOf(*first)
+	if problem != "" {
+		return faultsOrNil([]Fault{{File: file, Problem: problem, Remedy: "write pairs of keypoints, counted from 1"}})
+	}
+	order, problem := flipOrderOf(first.Keypoints)
 	if problem != "" {
 		return faultsOrNil([]Fault{{File: file, Problem: problem, Remedy: "name keypoints left_x and right_x, or x_left and x_right, in pairs"}})
 	}
-	c.Keypoints, c.FlipOrder = KeypointShape{Count: len(names), Dimensions: 3}, order
+	c.Keypoints = KeypointShape{Count: len(first.Keypoints), Dimensions: 3}
+	c.Schema = KeypointSchema{Names: first.Keypoints, FlipOrder: order, Skeleton: skeleton}
 	return nil
+}
+
+// skeletonOf are the bones of a category by pairs of indices from 0.
+func skeletonOf(category cocoCategory) (skeleton [][2]int, problem string) {
+	for _, bone := range category.Skeleton {
+		count := len(category.Keypoints)
+		if len(bone) != 2 || min(bone[0], bone[1]) < 1 || max(bone[0], bone[1]) > count {
+			return nil, fmt.Sprintf("category %s has %d keypoints and the bone %v in its skeleton", category.Name, count, bone)
+		}
+		skeleton = append(skeleton, [2]int{bone[0] - 1, bone[1] - 1})
+	}
+	return skeleton, ""
 }
 
 // flipOrderOf pairs keypoints by their names: a prefix left_ or right_, or a

@@ -27,6 +27,7 @@ type cocoCategory struct {
 	ID        int64    `json:"id"`
 	Name      string   `json:"name"`
 	Keypoints []string `json:"keypoints"`
+	Skeleton  [][]int  `json:"skeleton"` // pairs that count from 1
 }
 
 // cocoAnnotation is an entry of the annotations list. Its lists are read in full

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -26,9 +27,8 @@ type Config struct {
 	Names []string
 	// Keypoints is the kpt_shape key, zero when there is none.
 	Keypoints KeypointShape
-	// FlipOrder is the flip_idx key, see FlipStep.KeypointOrder; nil when there
-	// is none.
-	FlipOrder []int
+	// Schema tells what the keypoints are, as far as the data set says.
+	Schema KeypointSchema
 
 	splits map[string]splitEntry
 	// coco holds the splits of a COCO data set; nil for YOLO.
@@ -195,8 +195,8 @@ func (r *configReader) mappedNames(pairs []*ast.MappingValueNode, remedy string)
 
 func (r *configReader) name(node ast.Node) {
 	name, ok := scalar(node)
-	if !ok || name == "" {
-		r.fault(node, "a class name is empty or not a string", "give every class a name")
+	if !ok || name == "" || !utf8.ValidString(name) {
+		r.fault(node, "a class name is empty or not a string", "give every class a name, in UTF-8")
 	}
 	r.config.Names = append(r.config.Names, name)
 }

@@ -35,7 +35,7 @@ func (r *configReader) flipOrder(node ast.Node) {
 		r.fault(node, "flip_idx: "+err.Error(), "write each pair both ways")
 		return
 	}
-	r.config.FlipOrder = values
+	r.config.Schema.FlipOrder = values
 }
 
 // integerList reads a list of integers.

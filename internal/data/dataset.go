@@ -34,6 +34,8 @@ type Item struct {
 type Dataset struct {
 	// Names holds the class names by dense class index.
 	Names []string
+	// Schema tells what the keypoints are, as far as the data set says.
+	Schema KeypointSchema
 	// Items are the images in the order of the split.
 	Items []Item
 	// Backgrounds counts the images without instances: those with an empty
@@ -177,7 +179,7 @@ func checkImage(image string, options Options, classes int) check {
 }
 
 func collect(config *Config, split string, checks []check, skip bool) (*Dataset, error) {
-	dataset := &Dataset{Names: config.Names}
+	dataset := &Dataset{Names: config.Names, Schema: config.Schema}
 	var faults []Fault
 	labelled := false
 	for _, found := range checks {

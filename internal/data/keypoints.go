@@ -13,6 +13,18 @@ type KeypointShape struct {
 	Count, Dimensions int
 }
 
+// KeypointSchema says what the keypoints of an instance are. Every part is empty
+// where the data set does not say it.
+type KeypointSchema struct {
+	// Names are the names by index.
+	Names []string
+	// FlipOrder is the flip_idx key of data.yaml or follows from names with a
+	// side, see FlipStep.KeypointOrder.
+	FlipOrder []int
+	// Skeleton joins keypoints by pairs of their indices.
+	Skeleton [][2]int
+}
+
 // KeypointRows are boxes followed by keypoints: class cx cy w h and then, for
 // every keypoint, x y, or x y v with a visibility of 0, 1 or 2. Without a
 // visibility column every keypoint counts as visible. Coordinates of a keypoint

@@ -83,7 +83,7 @@ func TestKeypointKeysOfDataYAML(t *testing.T) {
 	config, err := read("kpt_shape: [3, 2]\nflip_idx: [0, 2, 1]\n")
 	require.NoError(t, err)
 	require.Equal(t, KeypointShape{3, 2}, config.Keypoints)
-	require.Equal(t, []int{0, 2, 1}, config.FlipOrder)
+	require.Equal(t, []int{0, 2, 1}, config.Schema.FlipOrder)
 	format, err := config.Rows("pose")
 	require.NoError(t, err)
 	require.Equal(t, KeypointRows(KeypointShape{3, 2}), format)

@@ -27,8 +27,10 @@ type Annotation struct {
 	Ring []geometry.Point
 	// Mask is a mask by its pixels, in those of the image; nil for none.
 	Mask *image.Alpha
-	// Points are keypoints; those of a person are joined by bones.
+	// Points are keypoints, joined by Bones: pairs of their indices, each below
+	// their number. Without any, those of a person join 17 points.
 	Points []Mark
+	Bones  [][2]int
 }
 
 // Label is the text of a class with a score in [0,1], such as "plane 0.93".

@@ -23,20 +23,20 @@ var HumanBones = [][2]int{
 	{5, 11}, {6, 12}, {11, 12}, {11, 13}, {13, 15}, {12, 14}, {14, 16},
 }
 
-// bonesOf are the bones of a number of keypoints: those of a person for 17, and
-// none where nobody says which.
-func bonesOf(count int) [][2]int {
-	if count == 17 {
+// bonesOf are the bones that an annotation names, or those of a person for 17
+// keypoints, or none where nobody says which.
+func bonesOf(annotation Annotation) [][2]int {
+	if len(annotation.Bones) == 0 && len(annotation.Points) == 17 {
 		return HumanBones
 	}
-	return nil
+	return annotation.Bones
 }
 
 // drawPose draws bones and keypoints over a dark casing.
 func drawPose(canvas *image.RGBA, annotation Annotation, style style) {
 	marks := annotation.Points
 	casing, paint := color.NRGBA{A: 150}, classColor(annotation.Class)
-	for _, bone := range bonesOf(len(marks)) {
+	for _, bone := range bonesOf(annotation) {
 		from, to := marks[bone[0]], marks[bone[1]]
 		if !drawableMark(from) || !drawableMark(to) {
 			continue

@@ -38,7 +38,26 @@ func TestPoseIsDrawn(t *testing.T) {
 	for _, bone := range HumanBones {
 		require.Less(t, max(bone[0], bone[1]), 17)
 	}
-	require.Nil(t, bonesOf(5))
+	require.Equal(t, HumanBones, bonesOf(Annotation{Points: make([]Mark, 17)}))
+	require.Empty(t, bonesOf(Annotation{Points: make([]Mark, 5)}))
+}
+
+// Bones that an annotation names are drawn, and no others.
+func TestNamedBones(t *testing.T) {
+	base := plain(200, 200)
+	annotation := FromBox(geometry.Box{X1: 5, Y1: 5, X2: 195, Y2: 195}, 1, "")
+	annotation.Points = make([]Mark, 17)
+	for i := range annotation.Points {
+		annotation.Points[i].Absent = true
+	}
+	annotation.Points[5] = Mark{Point: geometry.Point{X: 50, Y: 60}}
+	annotation.Points[6] = Mark{Point: geometry.Point{X: 150, Y: 60}}
+	annotation.Points[1] = Mark{Point: geometry.Point{X: 150, Y: 160}}
+	annotation.Bones = [][2]int{{6, 1}}
+	drawn := annotate(t, base, annotation)
+	inside := drawn.RGBAAt(30, 100)
+	require.NotEqual(t, inside, drawn.RGBAAt(150, 110))
+	require.Equal(t, inside, drawn.RGBAAt(100, 60), "not the bone of a person")
 }
 
 func TestRingIsFilled(t *testing.T) {

@@ -1,28 +1,21 @@
 package predict
 
 import (
-	"fmt"
 	"image"
 	"image/color"
 
+	"github.com/reprise-ml/reprise/internal/checkpoint"
 	"github.com/reprise-ml/reprise/internal/data"
 	"github.com/reprise-ml/reprise/internal/eval/mask"
 	"github.com/reprise-ml/reprise/internal/picture"
 )
 
-// Name is the name of a class, or its number where the names are not known.
-func Name(names []string, class int) string {
-	if class < len(names) {
-		return names[class]
-	}
-	return fmt.Sprintf("class %d", class)
-}
-
-// Draw draws instances on their image.
-func Draw(raster *data.Raster, instances []Instance, names []string) (*image.RGBA, error) {
+// Draw draws instances on their image, named by labels that have a name for every
+// class.
+func Draw(raster *data.Raster, instances []Instance, labels checkpoint.Labels) (*image.RGBA, error) {
 	annotations := make([]picture.Annotation, len(instances))
 	for i, instance := range instances {
-		text := picture.Label(Name(names, instance.Class), instance.Score)
+		text := picture.Label(labels.Classes[instance.Class], instance.Score)
 		annotations[i] = picture.FromBox(instance.Box, instance.Class, text)
 		if instance.Rotated != nil {
 			annotations[i] = picture.FromRotated(*instance.Rotated, instance.Class, text)
@@ -30,6 +23,7 @@ func Draw(raster *data.Raster, instances []Instance, names []string) (*image.RGB
 		if instance.Mask != nil {
 			annotations[i].Mask = alphaOf(instance.Mask)
 		}
+		annotations[i].Bones = labels.Skeleton
 		for _, p := range instance.Keypoints {
 			annotations[i].Points = append(annotations[i].Points, picture.Mark{Point: p})
 		}

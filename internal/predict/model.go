@@ -22,6 +22,8 @@ import (
 type Model struct {
 	// Settings are those of the fit that made the checkpoint.
 	Settings *config.Settings
+	// Labels name what the network detects.
+	Labels checkpoint.Labels
 
 	fit     *replay.Fit
 	learner *trainer.Learner[float32]
@@ -39,7 +41,7 @@ func Open(dev device.Device, weights string, raw bool) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", weights, err)
 	}
-	m := &Model{}
+	m := &Model{Labels: state.Meta.Labels}
 	if m.Settings, err = settingsOf(state.Meta); err != nil {
 		return nil, fmt.Errorf("%s: %w", weights, err)
 	}

@@ -65,7 +65,7 @@ func TestEveryTaskPredicts(t *testing.T) {
 		t.Run(task, func(t *testing.T) {
 			set, weights := trained(t, task)
 			out := filepath.Join(t.TempDir(), "out")
-			request := Request{Weights: weights, Source: filepath.Join(set, "images", "val"), Dir: out, Names: []string{"plane"}}
+			request := Request{Weights: weights, Source: filepath.Join(set, "images", "val"), Dir: out}
 			results, err := Run(context.Background(), openHost(t), request)
 			require.NoError(t, err)
 			require.Len(t, results, 2)
@@ -80,7 +80,7 @@ func TestEveryTaskPredicts(t *testing.T) {
 					require.Equal(t, task == "obb", found.Rotated != nil)
 					require.Equal(t, task == "segment", found.Mask != nil)
 					require.Equal(t, task == "pose", len(found.Keypoints) == 5)
-					require.Equal(t, found.Class == 0, found.Name == "plane")
+					require.Equal(t, scenes.Classes[found.Class], found.Name)
 				}
 			}
 			again, err := Run(context.Background(), openHost(t), request)

@@ -16,12 +16,11 @@ import (
 
 // Request says what to predict.
 type Request struct {
-	Weights   string   // checkpoint
-	Source    string   // image or directory of images
-	Dir       string   // receives a picture of every image
-	Threshold float64  // lowest score shown
-	Raw       bool     // weights as trained instead of their average
-	Names     []string // of the classes; those left out are numbered
+	Weights   string  // checkpoint
+	Source    string  // image or directory of images
+	Dir       string  // receives a picture of every image
+	Threshold float64 // lowest score shown
+	Raw       bool    // weights as trained instead of their average
 }
 
 // Result is what was found on one image, for programs. Lengths are pixels of the
@@ -98,7 +97,7 @@ func (r Request) one(model *Model, image string) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", image, err)
 	}
-	drawn, err := Draw(raster, instances, r.Names)
+	drawn, err := Draw(raster, instances, model.Labels)
 	if err != nil {
 		return Result{}, err
 	}
@@ -109,13 +108,13 @@ func (r Request) one(model *Model, image string) (Result, error) {
 	}
 	result := Result{Image: image, Picture: file, Width: raster.Width, Height: raster.Height, Instances: []Found{}}
 	for _, instance := range instances {
-		result.Instances = append(result.Instances, found(instance, r.Names))
+		result.Instances = append(result.Instances, found(instance, model.Labels.Classes[instance.Class]))
 	}
 	return result, nil
 }
 
-func found(i Instance, names []string) Found {
-	f := Found{Class: i.Class, Name: Name(names, i.Class), Score: i.Score, Box: [4]float64{i.Box.X1, i.Box.Y1, i.Box.X2, i.Box.Y2}}
+func found(i Instance, name string) Found {
+	f := Found{Class: i.Class, Name: name, Score: i.Score, Box: [4]float64{i.Box.X1, i.Box.Y1, i.Box.X2, i.Box.Y2}}
 	if i.Rotated != nil {
 		f.Rotated = &[5]float64{i.Rotated.CenterX, i.Rotated.CenterY, i.Rotated.Width, i.Rotated.Height, i.Rotated.Angle}
 	}

@@ -19,6 +19,6 @@ func trainingPipeline(s *config.Settings, described *data.Config) data.Pipeline 
 		CopyPaste:     s.Data.CopyPaste,
 		HSV:           data.HSVStep{Hue: s.Data.Hue, Saturation: s.Data.Saturation, Value: s.Data.Value},
 		Flip:          s.Data.Flip,
-		KeypointOrder: described.FlipOrder,
+		KeypointOrder: described.Schema.FlipOrder,
 	})
 }

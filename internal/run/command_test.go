@@ -147,6 +147,12 @@ func TestTrainResumes(t *testing.T) {
 
 	_, _, err = train(t.Context(), usual(dataFile, broken, resume, "--optim.lr=0.5")...)
 	require.ErrorContains(t, err, `was made with other settings: optim.lr (checkpoint "0.01", now "0.5"); resume with the settings of the checkpoint`)
+
+	text, err := os.ReadFile(dataFile)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(dataFile, bytes.Replace(text, []byte("ship"), []byte("boat"), 1), 0o644))
+	_, _, err = train(t.Context(), usual(dataFile, broken, resume)...)
+	require.ErrorContains(t, err, `was made with other labels: class 1 ("ship", now "boat"); resume with the data of the fit`)
 }
 
 // canceller ends a context when a line about the first epoch is written.

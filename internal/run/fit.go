@@ -84,7 +84,7 @@ func fit[T device.Float](ctx context.Context, r Request) (summary *Summary, err 
 	if err := writeSettings(r.Settings); err != nil {
 		return nil, err
 	}
-	if err := records.start(ctx, f.Losses, loaders, described.Names); err != nil {
+	if err := records.start(ctx, f.Losses, loaders); err != nil {
 		return nil, err
 	}
 	if r.Explain != nil {

@@ -95,12 +95,12 @@ func newRecorder(inner trainer.Progress, dir string, batches int, resumed bool, 
 
 // start draws the first batches and tells the recorder where the losses are. A
 // fit without a folder has no recorder.
-func (r *recorder) start(ctx context.Context, losses func() []float64, d trainer.Data, names []string) error {
+func (r *recorder) start(ctx context.Context, losses func() []float64, d trainer.Data) error {
 	if r == nil {
 		return nil
 	}
 	r.losses = losses
-	return drawBatches(ctx, r.dir, d, names)
+	return drawBatches(ctx, r.dir, d)
 }
 
 // Begin implements trainer.Progress.

@@ -22,14 +22,14 @@ const mostSamples = 16
 
 // drawBatches draws the first batch of training, as the network sees it, and of
 // validation.
-func drawBatches(ctx context.Context, dir string, d trainer.Data, names []string) error {
-	if err := drawBatch(ctx, filepath.Join(dir, TrainBatchName), d.Train, names); err != nil || d.Validation == nil {
+func drawBatches(ctx context.Context, dir string, d trainer.Data) error {
+	if err := drawBatch(ctx, filepath.Join(dir, TrainBatchName), d.Train); err != nil || d.Validation == nil {
 		return err
 	}
-	return drawBatch(ctx, filepath.Join(dir, ValidationBatchName), d.Validation, names)
+	return drawBatch(ctx, filepath.Join(dir, ValidationBatchName), d.Validation)
 }
 
-func drawBatch(ctx context.Context, file string, loader *data.Loader, names []string) error {
+func drawBatch(ctx context.Context, file string, loader *data.Loader) error {
 	for batch, err := range loader.Stream(ctx, data.Position{}, 1) {
 		if err != nil {
 			return err
@@ -38,7 +38,7 @@ func drawBatch(ctx context.Context, file string, loader *data.Loader, names []st
 		size := 3 * batch.W * batch.H
 		for i := range min(batch.N, mostSamples) {
 			raster := data.Raster{Width: batch.W, Height: batch.H, Pixels: batch.Images[i*size : (i+1)*size]}
-			drawn, err := survey.Annotate(raster.Standard(), batch.Targets[i], names)
+			drawn, err := survey.Annotate(raster.Standard(), batch.Targets[i], loader.Dataset())
 			if err != nil {
 				return fmt.Errorf("%s: %w", batch.Paths[i], err)
 			}

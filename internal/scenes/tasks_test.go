@@ -21,7 +21,7 @@ func openTask(t *testing.T, directory, task string) *data.Dataset {
 	dataset, err := data.Open(context.Background(), config, "train", data.Options{Format: format})
 	require.NoError(t, err)
 	if task == "pose" {
-		require.Equal(t, KeypointFlip, config.FlipOrder)
+		require.Equal(t, KeypointFlip, config.Schema.FlipOrder)
 	}
 	return dataset
 }

@@ -182,6 +182,6 @@ func TestTilesReadBack(t *testing.T) {
 }
 
 func TestAnnotateChecksLabels(t *testing.T) {
-	_, err := Annotate(image.NewRGBA(image.Rect(0, 0, 9, 9)), data.Target{Labels: []int{2}, Boxes: make([]geometry.Box, 1)}, []string{"a"})
+	_, err := Annotate(image.NewRGBA(image.Rect(0, 0, 9, 9)), data.Target{Labels: []int{2}, Boxes: make([]geometry.Box, 1)}, &data.Dataset{Names: []string{"a"}})
 	require.ErrorContains(t, err, "label 2 of instance 0 has no name")
 }

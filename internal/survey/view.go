@@ -53,7 +53,7 @@ func View(ctx context.Context, r ViewRequest) ([]string, error) {
 	var files []string
 	var tiles []picture.Tile
 	for i, sample := range samples {
-		drawn, err := Annotate(sample.image, sample.target, dataset.Names)
+		drawn, err := Annotate(sample.image, sample.target, dataset)
 		if err != nil {
 			return nil, err
 		}

@@ -31,6 +31,9 @@ func New[T device.Float](dev device.Device, task Task[T], d Data, options Option
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
+	if names := d.Train.Dataset().Names; len(names) != task.Classes {
+		return nil, fmt.Errorf("the data set names %d classes and the network has %d; give the data that the network was built for", len(names), task.Classes)
+	}
 	f := &Fit[T]{task: task, data: d, options: options}
 	if err := f.open(dev); err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -211,4 +211,7 @@ func TestResumeRefusesOtherData(t *testing.T) {
 	require.EqualError(t, err, filepath.Join(dir, trainer.CheckpointName)+
 		" was written after 5 batches, which is not epoch 1, batch 1 of this data with its 1 batches; resume with the data of the fit")
 	require.Zero(t, f.dev.Counters().Bytes)
+
+	_, err = start[float32]{settings: settings(t, func(s *config.Settings) { s.Model.Classes = 5 })}.open(t)
+	require.EqualError(t, err, "the data set names 4 classes and the network has 5; give the data that the network was built for")
 }

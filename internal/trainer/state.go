@@ -24,7 +24,7 @@ func (f *Fit[T]) State() (*checkpoint.State, error) {
 	shadow, counters := f.learner.update.EMA.State()
 	s := &checkpoint.State{
 		Meta: checkpoint.Meta{
-			Task: f.task.Name, Scale: f.task.Scale, Classes: f.task.Classes,
+			Task: f.task.Name, Scale: f.task.Scale, Classes: f.task.Classes, Labels: labelsOf(f.data.Train.Dataset()),
 			Epoch: f.at.Epoch, Batch: f.at.Batch, Step: f.learner.update.Steps, Pending: f.learner.accumulate.Pending(),
 			Schedule:      checkpoint.Schedule{Step: f.learner.update.Steps, Alpha: f.alpha},
 			EMA:           &counters,
@@ -54,6 +54,13 @@ func (f *Fit[T]) State() (*checkpoint.State, error) {
 		}
 	}
 	return s, nil
+}
+
+// labelsOf are the names that the data of a fit gives to what it detects.
+func labelsOf(set *data.Dataset) checkpoint.Labels {
+	return checkpoint.Labels{
+		Classes: set.Names, Keypoints: set.Schema.Names, FlipOrder: set.Schema.FlipOrder, Skeleton: set.Schema.Skeleton,
+	}
 }
 
 // Save writes the latest checkpoint of the run folder, complete or not at all.
@@ -143,6 +150,9 @@ func (f *Fit[T]) checkMeta(path string, m checkpoint.Meta) error {
 	if m.Task != f.task.Name || m.Scale != f.task.Scale || m.Classes != f.task.Classes {
 		return fmt.Errorf("%s is of task %s, scale %s, %d classes, this fit of task %s, scale %s, %d classes; resume with the settings of the checkpoint",
 			path, m.Task, m.Scale, m.Classes, f.task.Name, f.task.Scale, f.task.Classes)
+	}
+	if different := m.Labels.Differs(labelsOf(f.data.Train.Dataset())); different != "" {
+		return fmt.Errorf("%s was made with other labels: %s; resume with the data of the fit", path, different)
 	}
 	if m.EMA == nil {
 		return fmt.Errorf("%s holds no moving average; it is no checkpoint of a fit", path)

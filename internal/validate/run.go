@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/reprise-ml/reprise/internal/checkpoint"
 	"github.com/reprise-ml/reprise/internal/data"
 	"github.com/reprise-ml/reprise/internal/predict"
 	"github.com/reprise-ml/reprise/runtime/device"
@@ -106,9 +107,10 @@ func Run(ctx context.Context, dev device.Device, r Request) (report *Report, err
 // have the same classes and keypoints.
 func open(ctx context.Context, config *data.Config, model *predict.Model, r Request) (*data.Dataset, error) {
 	settings := model.Settings
-	if len(config.Names) != settings.Model.Classes {
-		return nil, fmt.Errorf("%s names %d classes and %s has %d; give the data set that the weights were trained for",
-			config.File, len(config.Names), filepath.Base(r.Weights), settings.Model.Classes)
+	named := checkpoint.Labels{Classes: model.Labels.Classes}
+	if different := named.Differs(checkpoint.Labels{Classes: config.Names}); different != "" {
+		return nil, fmt.Errorf("%s names other classes than %s: %s; give the data set that the weights were trained for",
+			config.File, filepath.Base(r.Weights), different)
 	}
 	format, err := config.Rows(settings.Task)
 	if err != nil {
