@@ -1,4 +1,6 @@
+// clang-format off
 //go:build cuda
+// clang-format on
 
 #define _GNU_SOURCE
 #include "reprise_driver.h"

@@ -1,4 +1,6 @@
+// clang-format off
 //go:build cuda
+// clang-format on
 
 #include "reprise_driver.h"
 
