@@ -21,8 +21,8 @@ func newPredictCommand() *cobra.Command {
 		Long: `Run the network of a checkpoint on an image or on all images of a directory and
 draw boxes, rotated boxes, masks or skeletons. Task, class names and input size
 are those of the checkpoint; the averaged weights predict.`,
-		Example: `  reprise predict -weights run/last.safetensors -source photo.jpg -out predictions
-  reprise predict -weights run/last.safetensors -source photos -out predictions -json -conf 0.5`,
+		Example: `  reprise predict -weights runs/obb/last.safetensors -source photo.jpg -out predictions
+  reprise predict -weights runs/obb/last.safetensors -source photos -out predictions -json -conf 0.5`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) (err error) {
 			for _, flag := range []struct{ name, value, what string }{

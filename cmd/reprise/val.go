@@ -22,8 +22,8 @@ both decode paths: end to end and with suppression. Boxes, masks and keypoints
 get the figures of COCO, oriented boxes their own. With -out the report, the
 precision-recall curves and the confusions are written. Task, class names and
 input size are those of the checkpoint.`,
-		Example: `  reprise val -weights run/last.safetensors -data data.yaml
-  reprise val -weights run/last.safetensors -data data.yaml -split test -out validation -json`,
+		Example: `  reprise val -weights runs/obb/last.safetensors -data data.yaml
+  reprise val -weights runs/obb/last.safetensors -data data.yaml -split test -out validation -json`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) (err error) {
 			if request.Path == "" {

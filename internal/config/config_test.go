@@ -54,6 +54,18 @@ func TestTableIsConsistent(t *testing.T) {
 	require.Equal(t, len(keys)+1, countFields(reflect.TypeOf(s)), "every field has a key, the extent of recording has two fields")
 }
 
+// The run folder of a task is below one folder that the repository ignores.
+func TestRunFoldersAreIgnored(t *testing.T) {
+	ignored, err := os.ReadFile("../../.gitignore")
+	require.NoError(t, err)
+	require.Contains(t, strings.Split(string(ignored), "\n"), "/runs/")
+	for _, task := range taskNames {
+		s, err := Defaults(task)
+		require.NoError(t, err)
+		require.Equal(t, "runs/"+task, s.Run.Dir)
+	}
+}
+
 func countFields(t reflect.Type) int {
 	if t.Kind() != reflect.Struct {
 		return 1

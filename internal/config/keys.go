@@ -110,8 +110,9 @@ var keys = []key{
 	{name: "optim.weight_decay", help: "decoupled weight decay of matrices", fallback: 5e-4, allowed: atLeastZero,
 		field: func(s *Settings) any { return &s.Optim.WeightDecay }},
 
-	{name: "run.dir", help: "directory of checkpoints, logs and resolved settings", fallback: "run", allowed: textNeeded, execution: true,
-		field: func(s *Settings) any { return &s.Run.Dir }},
+	{name: "run.dir", help: "directory of checkpoints, logs and resolved settings", fallback: "runs", allowed: textNeeded, execution: true,
+		byTask: map[string]any{"detect": "runs/detect", "obb": "runs/obb", "pose": "runs/pose", "segment": "runs/segment"},
+		field:  func(s *Settings) any { return &s.Run.Dir }},
 	{name: "run.resume", help: "checkpoint to continue from", fallback: "", allowed: text, execution: true,
 		field: func(s *Settings) any { return &s.Run.Resume }},
 	{name: "task", help: "what the network predicts", fallback: "", allowed: oneOf(taskNames...), required: true,

@@ -20,9 +20,10 @@ func Command(networkOf func(*config.Settings) (Network, error)) *cobra.Command {
 		Use:   "train",
 		Short: "Train a network, natively or with its stages recorded and replayed",
 		Long: `Train a network on labelled images. Settings are dotted keys, in a YAML file
-given by -config or as flags; flags win. The run folder receives the resolved
-settings, every loss and the latest checkpoint, from which run.resume continues
-to the same bytes. Recording changes no byte of the result.`,
+given by -config or as flags; flags win. The run folder, runs/ and the name of the
+task unless run.dir says another, receives the resolved settings, every loss and
+the latest checkpoint, from which run.resume continues to the same bytes.
+Recording changes no byte of the result.`,
 		Example: `  reprise train -task obb -data data.yaml --model.capture_network=true --run.dir=runs/first
   reprise train -config settings.yaml -data data.yaml --trainer.max_epochs=8
   reprise train -task obb -data data.yaml --run.dir=runs/first --run.resume=runs/first/last.safetensors`,
