@@ -25,7 +25,7 @@ var (
 	unrollPragma  = regexp.MustCompile(`(?m)^\s*#pragma unroll.*\n`)
 	dynamicShared = regexp.MustCompile(`extern\s+(?:alignas\(\d+\)\s+)?__shared__\s+(?:alignas\(\d+\)\s+)?([\w:<>, ]+?)\s+(\w+)\[\];`)
 	constant      = regexp.MustCompile(`\(const __grid_constant__ (\w+) p\)`)
-	signature     = regexp.MustCompile(`extern "C" __global__ void __launch_bounds__\((\d+)\) (REPRISE_NAME\(\w+\))\(const __grid_constant__ (\w+) p\)`)
+	signature     = regexp.MustCompile(`extern "C" __global__ void __launch_bounds__\((\d+)(?:, \d+)?\) (REPRISE_NAME\(\w+\))\(const __grid_constant__ (\w+) p\)`)
 )
 
 // translate turns a kernel source into C++ that the simulator can run, and adds

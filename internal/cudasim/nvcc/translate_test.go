@@ -40,7 +40,7 @@ asm("nonsense");
 } // namespace reprise
 struct argument { int n; };
 #pragma unroll
-extern "C" __global__ void __launch_bounds__(64) REPRISE_NAME(first)(const __grid_constant__ argument p) {
+extern "C" __global__ void __launch_bounds__(64, 4) REPRISE_NAME(first)(const __grid_constant__ argument p) {
   extern __shared__ float space[];
 }
 `
@@ -62,7 +62,7 @@ func TestTranslate(t *testing.T) {
 func TestTranslateErrors(t *testing.T) {
 	_, err := translate(strings.Replace(source, "// Everything", "// All", 1))
 	require.ErrorContains(t, err, "inline assembly is not where it was expected")
-	_, err = translate(strings.Replace(source, "__launch_bounds__(64) ", "", 1))
+	_, err = translate(strings.Replace(source, "__launch_bounds__(64, 4) ", "", 1))
 	require.ErrorContains(t, err, "0 of 1 kernels have the expected signature")
 }
 
