@@ -59,6 +59,25 @@ func (c *convolution) narrow() bool {
 	return !c.depthwise() && !c.tiled()
 }
 
+// haloBlocks is how many blocks of the halo kernel are launched at most: they
+// keep the weights from tile to tile.
+const haloBlocks = 1056
+
+// halo: 3x3 of so few channels that the source with its halo and all weights lie
+// in shared memory together.
+func (c *convolution) halo(depth, width int, gradient bool) bool {
+	few := depth == 16 || depth == 32 && (c.stride == 1 || gradient)
+	return c.kernel == 3 && c.groups == 1 && c.stride <= 2 && few && width <= 32 && (depth == 16 || !gradient || c.stride == 1 || width <= 16)
+}
+
+// classSide is how many parity classes lie along one axis.
+func classSide(classes int) int {
+	if classes == 4 {
+		return 2
+	}
+	return 1
+}
+
 // shape prints the template argument that the tile kernels share.
 func (c *convolution) shape(bm, bn int) string {
 	return fmt.Sprintf("convolution_shape<%d, %d, %d, %d, %d, %d, %d>", c.inputs, c.outputs, c.kernel, c.stride, c.groups, bm, bn)
@@ -68,18 +87,19 @@ func (c *convolution) shape(bm, bn int) string {
 func columns(channels int) int { return powerOfTwo(max(channels, 16), 64) }
 
 // tileOf picks a tile, rows and columns, for results of `width` channels: the
-// largest that still gives every multiprocessor of a large GPU a block. copies is
-// the number of times that the tiles of all pixels and channels are made.
+// largest that still gives every multiprocessor of a large GPU a block, or every
+// second one where the next smaller would read twice as much. copies is the
+// number of times that the tiles of all pixels and channels are made.
 func (b *builder) tileOf(pixels Expr, width, copies int) (bm, bn int, err error) {
 	n, err := pixels.Eval(b.nominal)
 	if err != nil {
 		return 0, 0, err
 	}
 	widest := columns(width)
-	for _, t := range [][2]int{{128, 64}, {64, 64}, {64, 32}} {
-		bm, bn = t[0], min(t[1], widest)
+	for _, t := range []struct{ bm, bn, blocks int }{{128, 64, 132}, {64, 64, 66}, {64, 32, 0}} {
+		bm, bn = t.bm, min(t.bn, widest)
 		tiles := (width + bn - 1) / bn
-		if (n+int64(bm)-1)/int64(bm)*int64(tiles*copies) >= 132 {
+		if (n+int64(bm)-1)/int64(bm)*int64(tiles*copies) >= int64(t.blocks) {
 			break
 		}
 	}
@@ -96,6 +116,7 @@ func (b *builder) pixels(r ir.Ref) Expr {
 //
 //	kernel       grid                                               block
 //	convolution  pixels(Y)/BM, channels(Y)/BN, groups               128
+//	halo         tiles(Y) of 8 x 16, 1, 1                           128
 //	direct       pixels(Y)/128, groups * channel sets               128
 //	depthwise    strips(Y)*Lanes/128, channels/(Lanes*V)            128
 func (b *builder) conv2d(k *ir.Conv2d) error {
@@ -168,10 +189,17 @@ func (b *builder) convolveTiles(c *convolution, gradient, bias, accumulate bool,
 	if err != nil {
 		return err
 	}
-	tiles := (width + bn - 1) / bn
 	vector := (depth%8 == 0 || c.groups == 1) && b.alignedVector(8, input) == 8
 	v := b.resultVector(width, output)
+	halo := vector && c.halo(depth, width, gradient)
 	blocks, sums, scratch := Ceiling(pixels, Number(bm)), "no_sums", Expr{}
+	if halo {
+		bm, bn = 128, columns(width)
+		s := b.stage.Tensor(output).Shape
+		down, across := Number(8*classSide(classes)), Number(16*classSide(classes))
+		blocks = Smaller(Times(Size(s[0]), Ceiling(Size(s[2]), down), Ceiling(Size(s[3]), across)), Number(haloBlocks/classes))
+	}
+	tiles := (width + bn - 1) / bn
 	if b.sums != nil {
 		blocks = Smaller(blocks, Number(max(1, mostRows/classes)))
 		b.rows = Times(blocks, Number(classes))
@@ -179,7 +207,19 @@ func (b *builder) convolveTiles(c *convolution, gradient, bias, accumulate bool,
 		sums, fields, scratch = b.sums.launch(b, width*c.groups)
 		arguments = append(arguments, fields...)
 	}
-	b.add("convolution", "convolution", "convolution", tileThreads, [3]Expr{blocks, Number(tiles), Number(classes * c.groups)}, scratch, arguments,
+	// Blocks that wait for memory need others beside them, which bounds the
+	// registers; the largest tile takes more.
+	b.blocks = 4
+	if bm*bn == 128*64 {
+		b.blocks = 3
+	}
+	grid := [3]Expr{blocks, Number(tiles), Number(classes * c.groups)}
+	if halo {
+		b.add("halo", "convolution_halo", "convolution", tileThreads, grid, scratch, arguments,
+			"element", "tf32", "index_t", c.shape(bm, bn), gradient, v, bias, accumulate, types[1], sums)
+		return nil
+	}
+	b.add("convolution", "convolution", "convolution", tileThreads, grid, scratch, arguments,
 		"element", "tf32", "index_t", c.shape(bm, bn), gradient, c.narrow(), vector, v, bias, accumulate, types[1], sums)
 	return nil
 }
@@ -211,7 +251,14 @@ func (b *builder) channelsOf(r ir.Ref) int {
 }
 
 func (b *builder) convolveDepthwise(c *convolution, gradient, bias, accumulate bool, input, output ir.Ref, types []any, arguments []field) {
-	v := b.paddedVector(4, input, output)
+	refs := []ir.Ref{input, output}
+	if b.sums != nil {
+		refs = append(refs, b.sums.maps()...)
+	}
+	v := b.paddedVector(4, refs...)
+	for b.sums != nil && c.inputs%v == 0 && !b.sums.aligned(b, v) {
+		v /= 2
+	}
 	lanes := powerOfTwo((c.inputs+v-1)/v, 16)
 	sets := (c.inputs + lanes*v - 1) / (lanes * v)
 	s := b.stage.Tensor(output).Shape
@@ -222,7 +269,14 @@ func (b *builder) convolveDepthwise(c *convolution, gradient, bias, accumulate b
 		return
 	}
 	strips := Times(Size(s[0]), Ceiling(Size(s[2]), Number(4)), Size(s[3]))
-	grid := [3]Expr{Ceiling(strips, Number(tileThreads/lanes)), Number(sets), Number(1)}
-	b.add("depthwise", "depthwise", "convolution", tileThreads, grid, Expr{}, arguments,
-		"index_t", c.inputs, c.kernel, c.stride, v, lanes, gradient, bias, accumulate, types[0], types[1])
+	blocks, sums, scratch := Ceiling(strips, Number(tileThreads/lanes)), "no_sums", Expr{}
+	if b.sums != nil {
+		blocks = Smaller(blocks, Number(mostRows))
+		b.rows = blocks
+		var fields []field
+		sums, fields, scratch = b.sums.launch(b, c.inputs)
+		arguments = append(arguments, fields...)
+	}
+	b.add("depthwise", "depthwise", "convolution", tileThreads, [3]Expr{blocks, Number(sets), Number(1)}, scratch, arguments,
+		"index_t", c.inputs, c.kernel, c.stride, v, lanes, gradient, bias, accumulate, types[0], types[1], sums)
 }

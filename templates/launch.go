@@ -44,6 +44,8 @@ type builder struct {
 	sums *sums // what a convolution sums of its result; nil for nothing
 	rows Expr  // partial results of a channel that a convolution leaves, or has left
 	left bool  // the first pass of a reduction has been done
+
+	blocks int // that a multiprocessor must be able to hold; see Kernel
 }
 
 // Launches gives the kernel launches of each operation of a program, in order;
@@ -168,10 +170,6 @@ func (b *builder) emitGradient() error {
 	return fmt.Errorf("no kernel for this kind; it belongs to definitions, run the passes first")
 }
 
-// leastBlocks bounds the registers of kernels whose blocks wait for memory: with
-// fewer blocks on a multiprocessor the waits are not filled.
-var leastBlocks = map[string]int{"convolution": 4, "weight_gradient_partial": 3}
-
 // add appends a launch. arguments of the template come as Go values.
 func (b *builder) add(file, template, structure string, threads int, grid [3]Expr, scratch Expr, arguments []field, constants ...any) {
 	call := template
@@ -183,7 +181,7 @@ func (b *builder) add(file, template, structure string, threads int, grid [3]Exp
 		call += "<" + strings.Join(texts, ", ") + ">"
 	}
 	b.launches = append(b.launches, Launch{
-		Kernel:    Kernel{Name: symbol(call), Threads: threads, Blocks: leastBlocks[template], Call: call, Struct: "reprise_" + structure + "_arguments", File: file},
+		Kernel:    Kernel{Name: symbol(call), Threads: threads, Blocks: b.blocks, Call: call, Struct: "reprise_" + structure + "_arguments", File: file},
 		Grid:      grid,
 		Scratch:   scratch,
 		arguments: arguments,

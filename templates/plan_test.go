@@ -117,9 +117,6 @@ func (s *shelf) layers() {
 // take the sums on the way.
 func (s *shelf) sums() {
 	for _, l := range layerCases {
-		if l.groups == l.inputs {
-			continue
-		}
 		vectors := func(c int) (v [6]ir.Ref) {
 			for i := range v {
 				v[i] = s.master(c)

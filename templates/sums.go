@@ -92,16 +92,16 @@ func taken(stage *ir.Stage, ops []ir.Op, mode ir.Mode) map[int]int {
 
 func in(op *ir.Op, mode ir.Mode) bool { return op.Mode == ir.Always || op.Mode == mode }
 
-// summable gives the result of a convolution on tiles.
+// summable gives the result of a convolution whose kernel can sum it.
 func summable(stage *ir.Stage, op *ir.Op) (ir.Ref, bool) {
 	b := &builder{stage: stage, op: op}
 	switch k := op.Do.(type) {
 	case *ir.Conv2d:
-		c, err := b.layer(k.X, k.Weight, k.Y, k.Kernel, k.Stride, k.Groups)
-		return k.Y, err == nil && (c.tiled() || c.narrow()) && stage.Tensor(k.X).Elem == ir.Activation
+		_, err := b.layer(k.X, k.Weight, k.Y, k.Kernel, k.Stride, k.Groups)
+		return k.Y, err == nil && stage.Tensor(k.X).Elem == ir.Activation
 	case *ir.Conv2dInputGradient:
 		c, err := b.layer(k.DX, k.Weight, k.DY, k.Kernel, k.Stride, k.Groups)
-		return k.DX, err == nil && c.tiled() && c.stride*c.stride <= mostRows
+		return k.DX, err == nil && (c.tiled() && c.stride*c.stride <= mostRows || c.depthwise() && c.stride == 1)
 	}
 	return 0, false
 }

@@ -61,6 +61,46 @@ struct source {
   bool exists;
 };
 
+// Neighbouring columns of a narrow layer's tile: weights first to first + chunk
+// of an output channel, [input channel][tap], as places in the window of a pixel.
+template <class T, class Index, class S>
+struct narrow_chunk {
+  static constexpr int taps = S::Kernel * S::Kernel, weights = S::CI * taps;
+  const int first;
+  Index offset[chunk<T>]; // from the window's first pixel
+
+  __device__ __forceinline__ narrow_chunk(const reprise_map &map, int group, int first) : first(first) {
+#pragma unroll
+    for (int e = 0; e < chunk<T>; e++)
+      offset[e] = Index(row(e)) * Index(map.row) + Index(column(e)) * Index(map.column) + Index(group * S::CI + (first + e) / taps) * Index(map.channel);
+  }
+
+  __device__ __forceinline__ int row(int e) const { return (first + e) % taps / S::Kernel; }
+  __device__ __forceinline__ int column(int e) const { return (first + e) % S::Kernel; }
+
+  // window is where the first pixel of the window is. Windows inside the map,
+  // which are almost all, need no further tests.
+  __device__ __forceinline__ void copy(T *to, const reprise_map &map, const source<Index> &window, int height, int width) const {
+    reprise::group<T, chunk<T>> g = {};
+    const T *from = pointer<const T>(map.data) + (window.image + Index(window.y) * Index(map.row) + Index(window.x) * Index(map.column));
+    if (window.exists && window.y >= 0 && window.x >= 0 && window.y + S::Kernel <= height && window.x + S::Kernel <= width) {
+#pragma unroll
+      for (int e = 0; e < chunk<T>; e++)
+        if (first + e < weights)
+          g.element[e] = from[offset[e]];
+    } else if (window.exists) {
+      const T *corner = pointer<const T>(map.data) + window.image;
+#pragma unroll
+      for (int e = 0; e < chunk<T>; e++) {
+        const int y = window.y + row(e), x = window.x + column(e);
+        if (first + e < weights && y >= 0 && y < height && x >= 0 && x < width)
+          g.element[e] = corner[Index(window.y) * Index(map.row) + Index(window.x) * Index(map.column) + offset[e]];
+      }
+    }
+    *reinterpret_cast<reprise::group<T, chunk<T>> *>(to) = g;
+  }
+};
+
 template <class T, bool Tf32, class Index, class S, bool Gradient, bool Narrow, bool Vector, int V, bool HasBias, bool Accumulate, class Y, class Sums>
 struct convolution_kernel {
   static constexpr int all_taps = S::Kernel * S::Kernel;
@@ -158,23 +198,12 @@ struct convolution_kernel {
     fill_weight(to.b, pointer<const T>(p.weight) + int64_t(weight_tap * S::Groups + group) * S::CO * padded, slice * BK);
   }
 
-  // One chunk of a narrow layer's tile for each of the thread's pixels: weights
-  // first to first + chunk of an output channel, [input channel][tap].
+  // One chunk of a narrow layer's tile for each of the thread's pixels.
   __device__ __forceinline__ void gather(typename product::tile_a &to, int first) const {
-    reprise::group<T, chunk<T>> chunks[pixels_a_thread] = {};
-#pragma unroll
-    for (int e = 0; e < chunk<T>; e++) {
-      const int weight = first + e, input = weight / all_taps, ky = weight % all_taps / S::Kernel, kx = weight % S::Kernel;
-#pragma unroll
-      for (int i = 0; i < pixels_a_thread; i++) {
-        const int y = from[i].y + ky, x = from[i].x + kx;
-        if (weight < depth && inside(from[i], y, x))
-          chunks[i].element[e] = pointer<const T>(p.input.data)[from[i].image + Index(y) * Index(p.input.row) + Index(x) * Index(p.input.column) + Index(group * S::CI + input) * Index(p.input.channel)];
-      }
-    }
+    const narrow_chunk<T, Index, S> columns(p.input, group, first);
 #pragma unroll
     for (int i = 0; i < pixels_a_thread; i++)
-      *reinterpret_cast<reprise::group<T, chunk<T>> *>(to.at(threadIdx.x / chunks_a + i * (tile_threads / chunks_a), threadIdx.x % chunks_a * chunk<T>)) = chunks[i];
+      columns.copy(to.at(threadIdx.x / chunks_a + i * (tile_threads / chunks_a), threadIdx.x % chunks_a * chunk<T>), p.input, from[i], p.input_height, p.input_width);
   }
 
   // The gradient reads weights as they lie, [Cout][Cin], with Cout as depth.
@@ -189,19 +218,27 @@ struct convolution_kernel {
     }
   }
 
-  // Where row m of the tile lies in a map of the shape of the result.
+  // Whether row m of the tile exists, and where it lies in a map of the shape of
+  // the result.
+  __device__ __forceinline__ bool exists(int m) const { return first_pixel + Index(m) < pixels; }
+
   __device__ __forceinline__ Index place(const reprise_map &map, int m) const {
     const Index pixel = first_pixel + Index(m);
     const Index x = pixel % Index(width_pixels), rest = pixel / Index(width_pixels);
-    const Index row = rest % Index(height) * step + Index(parity_y), column = x * step + Index(parity_x);
-    return pixel_offset(map, rest / Index(height), row, column) + Index(channel()) * Index(V > 1 ? 1 : map.channel);
+    return place(map, rest / Index(height), rest % Index(height), x);
+  }
+
+  // The same for a pixel of this parity.
+  __device__ __forceinline__ Index place(const reprise_map &map, Index n, Index y, Index x) const {
+    return pixel_offset(map, n, y * step + Index(parity_y), x * step + Index(parity_x)) + Index(channel()) * Index(V > 1 ? 1 : map.channel);
   }
 
   template <class E>
   using neighbours = reprise::group<E, V>;
 
-  // Writes the tile and sums it on the way.
-  __device__ __forceinline__ void write(result &tile, sums &total) const {
+  // Writes the tile and sums it on the way. Rows says where its rows belong.
+  template <class Rows>
+  __device__ __forceinline__ void write(const Rows &rows, result &tile, sums &total) const {
     if (!writes())
       return;
     float bias[V] = {};
@@ -210,10 +247,11 @@ struct convolution_kernel {
       for (int i = 0; i < V; i++)
         bias[i] = column() + i < width ? pointer<const float>(p.bias)[channel() + i] : 0x0p+0f;
     for (int first = threadIdx.x / lanes; first < S::BM; first += rows_at_once * row_lanes)
-      write_rows(tile, first, bias, total);
+      write_rows(rows, tile, first, bias, total);
   }
 
-  __device__ __forceinline__ void write_rows(result &tile, int first, const float (&bias)[V], sums &total) const {
+  template <class Rows>
+  __device__ __forceinline__ void write_rows(const Rows &rows, result &tile, int first, const float (&bias)[V], sums &total) const {
     neighbours<Y> old[rows_at_once];
     neighbours<typename sums::below> below[rows_at_once];
     Index to[rows_at_once];
@@ -222,19 +260,19 @@ struct convolution_kernel {
 #pragma unroll
     for (int i = 0; i < rows_at_once; i++) {
       const int m = first + i * row_lanes;
-      if (first_pixel + Index(m) >= pixels)
-        break;
-      to[i] = place(p.output, m);
+      if (!rows.exists(m))
+        continue;
+      to[i] = rows.place(p.output, m);
       if constexpr (Accumulate)
         old[i] = fetch<V>(pointer<const Y>(p.output.data) + to[i]);
       if constexpr (sums::reads_below)
-        below[i] = fetch<V>(pointer<const typename sums::below>(p.below.data) + place(p.below, m));
+        below[i] = fetch<V>(pointer<const typename sums::below>(p.below.data) + rows.place(p.below, m));
     }
 #pragma unroll
     for (int i = 0; i < rows_at_once; i++) {
       const int m = first + i * row_lanes;
-      if (first_pixel + Index(m) >= pixels)
-        break;
+      if (!rows.exists(m))
+        continue;
       float v[V], before[V] = {};
       load<V>(v, tile.at(m, int(threadIdx.x) % lanes * V));
       if constexpr (Accumulate)
@@ -250,15 +288,15 @@ struct convolution_kernel {
   }
 
   // The block's row of partial results: [parity class][block][channel].
-  __device__ __forceinline__ void write_sums(memory &shared, const sums &total) const {
+  __device__ __forceinline__ void write_sums(part *parts, const sums &total) const {
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < V; i++)
-      shared.parts[threadIdx.x / lanes * S::BN + int(threadIdx.x) % lanes * V + i] = total.result(i);
+      parts[threadIdx.x / lanes * S::BN + int(threadIdx.x) % lanes * V + i] = total.result(i);
     __syncthreads();
     const int column = first_column + threadIdx.x;
     if (threadIdx.x < S::BN && column < width)
-      pointer<part>(p.partial)[int64_t(blockIdx.z / S::Groups * gridDim.x + blockIdx.x) * (S::Groups * width) + group * width + column] = merge_column<row_lanes, S::BN>(shared.parts + threadIdx.x);
+      pointer<part>(p.partial)[int64_t(blockIdx.z / S::Groups * gridDim.x + blockIdx.x) * (S::Groups * width) + group * width + column] = merge_column<row_lanes, S::BN>(parts + threadIdx.x);
   }
 };
 
@@ -296,11 +334,11 @@ __device__ __forceinline__ void convolution(const reprise_convolution_arguments 
       store<2>(shared.tile.at(m, n), v);
     });
     __syncthreads();
-    k.write(shared.tile, total);
+    k.write(k, shared.tile, total);
     __syncthreads(); // the tile has been read
   }
   if constexpr (kernel::sums::wanted)
-    k.write_sums(shared, total);
+    k.write_sums(shared.parts, total);
 }
 
 } // namespace reprise

@@ -7,10 +7,11 @@
 // four pixels, one below the other, so that an input row is loaded once for all
 // output rows that it meets. The block's filters lie in shared memory as
 // [tap][channel]. Lanes of channels are neighbours in a warp.
-// Grid: (strips of pixels, sets of Lanes*V channels). Block: 128 threads.
+// A thread goes on to the strip that lies a grid further, and may sum what it
+// writes (see sums.cuh).
+// Grid: (strips of pixels or fewer, sets of Lanes*V channels). Block: 128 threads.
 #pragma once
-#include "convolution.cuh"
-#include "reduce.cuh"
+#include "weight_gradient.cuh"
 
 namespace reprise {
 
@@ -32,62 +33,113 @@ __device__ __forceinline__ void load_filters(float *to, uint64_t weight, int fir
   __syncthreads();
 }
 
-template <class Index, int C, int Kernel, int Stride, int V, int Lanes, bool Flip, bool HasBias, bool Accumulate, class X, class Y>
-__device__ __forceinline__ void depthwise(const reprise_convolution_arguments &p) {
-  constexpr int width = Lanes * V, padding = (Kernel - 1) / 2, reach = (strip - 1) * Stride + Kernel;
-  alignas(16) __shared__ float filter[Kernel * Kernel * width];
-  load_filters<C, Kernel * Kernel, width, Flip>(filter, p.weight, blockIdx.y * width);
-  const int lane = threadIdx.x % Lanes * V, channel = blockIdx.y * width + lane;
-  const Index strips = Index(ceiling(p.output_height, strip));
-  const Index item = Index(blockIdx.x) * (tile_threads / Lanes) + threadIdx.x / Lanes;
-  const int x = int(item % Index(p.output_width)), y = int(item / Index(p.output_width) % strips) * strip;
-  const Index n = item / Index(p.output_width) / strips;
-  if (n >= Index(p.batch) || channel >= C)
-    return;
+// One strip: where it starts, and its sums of products.
+template <class Index, int C, int Kernel, int Stride, int V, class X>
+struct depthwise_strip {
+  static constexpr int padding = (Kernel - 1) / 2, reach = (strip - 1) * Stride + Kernel;
+  Index n;
+  int x, y;
   float sum[strip][V];
-#pragma unroll
-  for (int s = 0; s < strip; s++)
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      sum[s][i] = HasBias && channel + i < C ? pointer<const float>(p.bias)[channel + i] : 0x0p+0f;
-  const X *from = pointer<const X>(p.input.data) + n * Index(p.input.image) + channel_offset<V, Index>(p.input, channel);
-  for (int kx = 0; kx < Kernel; kx++) {
-    const int sx = x * Stride - padding + kx;
-    if (sx < 0 || sx >= p.input_width)
-      continue;
-#pragma unroll
-    for (int r = 0; r < reach; r++) {
-      const int sy = y * Stride - padding + r;
-      if (sy < 0 || sy >= p.input_height)
+
+  __device__ __forceinline__ depthwise_strip(const reprise_convolution_arguments &p, Index item) {
+    const Index strips = Index(ceiling(p.output_height, strip));
+    x = int(item % Index(p.output_width));
+    y = int(item / Index(p.output_width) % strips) * strip;
+    n = item / Index(p.output_width) / strips;
+  }
+
+  // filter holds [tap][width], the thread's channels from lane on.
+  __device__ __forceinline__ void accumulate(const reprise_convolution_arguments &p, const float *filter, int width, int lane, int channel) {
+    const X *from = pointer<const X>(p.input.data) + n * Index(p.input.image) + channel_offset<V, Index>(p.input, channel);
+    for (int kx = 0; kx < Kernel; kx++) {
+      const int sx = x * Stride - padding + kx;
+      if (sx < 0 || sx >= p.input_width)
         continue;
-      float v[V];
-      load<V>(v, from + Index(sy) * Index(p.input.row) + Index(sx) * Index(p.input.column));
 #pragma unroll
-      for (int s = 0; s < strip; s++) {
-        const int ky = r - s * Stride;
-        if (ky < 0 || ky >= Kernel)
+      for (int r = 0; r < reach; r++) {
+        const int sy = y * Stride - padding + r;
+        if (sy < 0 || sy >= p.input_height)
           continue;
-        float w[V];
-        load<V>(w, filter + (ky * Kernel + kx) * width + lane);
+        float v[V];
+        load<V>(v, from + Index(sy) * Index(p.input.row) + Index(sx) * Index(p.input.column));
 #pragma unroll
-        for (int i = 0; i < V; i++)
-          sum[s][i] = fused_multiply_add(v[i], w[i], sum[s][i]);
+        for (int s = 0; s < strip; s++) {
+          const int ky = r - s * Stride;
+          if (ky < 0 || ky >= Kernel)
+            continue;
+          float w[V];
+          load<V>(w, filter + (ky * Kernel + kx) * width + lane);
+#pragma unroll
+          for (int i = 0; i < V; i++)
+            sum[s][i] = fused_multiply_add(v[i], w[i], sum[s][i]);
+        }
       }
     }
   }
+
+  // Writes the strip and sums it on the way.
+  template <bool Accumulate, class Y, class Sums>
+  __device__ __forceinline__ void write(const reprise_convolution_arguments &p, int channel, Sums &total) const {
+    const typename Sums::coefficients coefficients(p, channel);
 #pragma unroll
-  for (int s = 0; s < strip; s++)
-    if (y + s < p.output_height) {
+    for (int s = 0; s < strip; s++) {
+      if (y + s >= p.output_height)
+        break;
       Y *to = pointer<Y>(p.output.data) + pixel_offset(p.output, n, Index(y + s), Index(x)) + channel_offset<V, Index>(p.output, channel);
-      if constexpr (Accumulate) {
-        float old[V];
+      group<typename Sums::below, V> below;
+      if constexpr (Sums::reads_below)
+        below = fetch<V>(pointer<const typename Sums::below>(p.below.data) + pixel_offset(p.below, n, Index(y + s), Index(x)) + channel_offset<V, Index>(p.below, channel));
+      float v[V], old[V] = {};
+      if constexpr (Accumulate)
         load<V>(old, to);
 #pragma unroll
-        for (int i = 0; i < V; i++)
-          sum[s][i] += old[i];
-      }
-      store<V>(to, sum[s]);
+      for (int i = 0; i < V; i++)
+        v[i] = sum[s][i] + old[i];
+      const group<Y, V> rounded = narrow<Y>(v);
+      *reinterpret_cast<group<Y, V> *>(to) = rounded;
+      widen<V>(v, rounded);
+      total.take(v, below, coefficients);
     }
+  }
+};
+
+template <class Index, int C, int Kernel, int Stride, int V, int Lanes, bool Flip, bool HasBias, bool Accumulate, class X, class Y, class Sums>
+__device__ __forceinline__ void depthwise(const reprise_convolution_arguments &p) {
+  using sums = typename Sums::template of<C, V, Y>;
+  using part = typename sums::part;
+  constexpr int width = Lanes * V, row_lanes = tile_threads / Lanes;
+  alignas(16) __shared__ float filter[Kernel * Kernel * width];
+  load_filters<C, Kernel * Kernel, width, Flip>(filter, p.weight, blockIdx.y * width);
+  const int lane = threadIdx.x % Lanes * V, channel = blockIdx.y * width + lane;
+  const Index items = Index(p.batch) * Index(ceiling(p.output_height, strip)) * Index(p.output_width);
+  float bias[V] = {};
+  if constexpr (HasBias)
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      bias[i] = channel + i < C ? pointer<const float>(p.bias)[channel + i] : 0x0p+0f;
+  sums total;
+  sums::start(p);
+  if (channel < C)
+    for (Index item = Index(blockIdx.x) * row_lanes + threadIdx.x / Lanes; item < items; item += Index(gridDim.x) * row_lanes) {
+      depthwise_strip<Index, C, Kernel, Stride, V, X> at(p, item);
+#pragma unroll
+      for (int s = 0; s < strip; s++)
+#pragma unroll
+        for (int i = 0; i < V; i++)
+          at.sum[s][i] = bias[i];
+      at.accumulate(p, filter, width, lane, channel);
+      at.template write<Accumulate, Y>(p, channel, total);
+    }
+  if constexpr (sums::wanted) {
+    __shared__ part parts[row_lanes * width];
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      parts[threadIdx.x / Lanes * width + lane + i] = total.result(i);
+    __syncthreads();
+    for (int c = threadIdx.x; c < width; c += tile_threads)
+      if (int(blockIdx.y) * width + c < C)
+        pointer<part>(p.partial)[int64_t(blockIdx.x) * C + blockIdx.y * width + c] = merge_column<row_lanes, width>(parts + c);
+  }
 }
 
 // Input gradient of a stride above 1: each pixel of dX gathers from the outputs
@@ -135,25 +187,32 @@ __device__ __forceinline__ void depthwise_weight_gradient_partial(const reprise_
   constexpr int padding = (Kernel - 1) / 2;
   __shared__ one_sum shared[reduce_warps * Lanes * V];
   const int ky = blockIdx.z, channel = (blockIdx.y * Lanes + threadIdx.x % Lanes) * V;
+  constexpr int step = reduce_threads / Lanes;
   const Index pixels = Index(p.batch) * Index(p.output_height) * Index(p.output_width);
   const Index begin = Index(blockIdx.x) * Index(p.span), end = smaller(begin + Index(p.span), pixels);
+  const int step_rows = step / p.output_width, step_columns = step % p.output_width;
   one_sum part[Kernel][V] = {};
+  pixel_walk<Index, step> at;
+  at.start(begin + threadIdx.x / Lanes, p.output_height, p.output_width);
   if (channel < C)
-    for (Index pixel = begin + threadIdx.x / Lanes; pixel < end; pixel += reduce_threads / Lanes) {
-      const Index column = pixel % Index(p.output_width), rest = pixel / Index(p.output_width);
-      const Index row = rest % Index(p.output_height), n = rest / Index(p.output_height);
-      const int sy = int(row) * Stride - padding + ky;
+    for (; at.pixel < end; at.advance(p.output_height, p.output_width, step_rows, step_columns)) {
+      const int sy = at.y * Stride - padding + ky, sx = at.x * Stride - padding;
       if (sy < 0 || sy >= p.input_height)
         continue;
+      // All loads are on their way before the first is used.
+      const group<DY, V> dys = fetch<V>(pointer<const DY>(p.dy.data) + pixel_offset(p.dy, at.n, Index(at.y), Index(at.x)) + channel_offset<V, Index>(p.dy, channel));
+      group<X, V> xs[Kernel] = {};
+      const X *from = pointer<const X>(p.x.data) + at.n * Index(p.x.image) + Index(sy) * Index(p.x.row) + channel_offset<V, Index>(p.x, channel);
+#pragma unroll
+      for (int kx = 0; kx < Kernel; kx++)
+        if (sx + kx >= 0 && sx + kx < p.input_width)
+          xs[kx] = fetch<V>(from + Index(sx + kx) * Index(p.x.column));
       float dy[V];
-      load<V>(dy, pointer<const DY>(p.dy.data) + pixel_offset(p.dy, n, row, column) + channel_offset<V, Index>(p.dy, channel));
+      widen<V>(dy, dys);
 #pragma unroll
       for (int kx = 0; kx < Kernel; kx++) {
-        const int sx = int(column) * Stride - padding + kx;
-        if (sx < 0 || sx >= p.input_width)
-          continue;
         float x[V];
-        load<V>(x, pointer<const X>(p.x.data) + pixel_offset(p.x, n, Index(sy), Index(sx)) + channel_offset<V, Index>(p.x, channel));
+        widen<V>(x, xs[kx]);
 #pragma unroll
         for (int i = 0; i < V; i++)
           part[kx][i].a = fused_multiply_add(dy[i], x[i], part[kx][i].a);

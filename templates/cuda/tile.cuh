@@ -82,17 +82,27 @@ struct tensor_product {
 
   __device__ __forceinline__ void accumulate_16(tile_a &a, tile_b &b) {
     const int lane = threadIdx.x % 32, low = lane % 8 + lane / 16 * 8, side = lane / 8 % 2 * 8;
+    accumulate_rows([&](int i, int k) {
+      const int m = first_row() + i * 16;
+      return shared_address(AByDepth ? a.at(k + low, m + side) : a.at(m + lane % 16, k + lane / 16 * 8));
+    },
+                    b);
+  }
+
+  // address(i, k) is where this lane's row of the i-th block of 16 rows of A lies
+  // from depth k on.
+  template <class Address>
+  __device__ __forceinline__ void accumulate_rows(Address address, tile_b &b) {
+    const int lane = threadIdx.x % 32, low = lane % 8 + lane / 16 * 8, side = lane / 8 % 2 * 8;
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
       uint32_t fa[rows][4], fb[columns][2];
 #pragma unroll
-      for (int i = 0; i < rows; i++) {
-        const int m = first_row() + i * 16;
+      for (int i = 0; i < rows; i++)
         if constexpr (AByDepth)
-          load_matrix_4_transposed(fa[i], shared_address(a.at(k + low, m + side)));
+          load_matrix_4_transposed(fa[i], address(i, k));
         else
-          load_matrix_4(fa[i], shared_address(a.at(m + lane % 16, k + lane / 16 * 8)));
-      }
+          load_matrix_4(fa[i], address(i, k));
 #pragma unroll
       for (int j = 0; j < columns; j += 2) {
         const int n = first_column() + j * 8;

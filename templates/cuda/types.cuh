@@ -67,6 +67,16 @@ __device__ __forceinline__ void store(T *to, const float (&in)[V]) { *reinterpre
 template <class T>
 __device__ __forceinline__ T *pointer(uint64_t address) { return reinterpret_cast<T *>(address); }
 
+// One of two types.
+template <bool First, class A, class B>
+struct choice {
+  using type = A;
+};
+template <class A, class B>
+struct choice<false, A, B> {
+  using type = B;
+};
+
 template <class I>
 __host__ __device__ constexpr I ceiling(I a, I b) { return (a + b - 1) / b; }
 template <class I>

@@ -111,28 +111,17 @@ struct weight_gradient_kernel {
     }
   }
 
-  // One chunk of a narrow layer: weights first to first + chunk of an output
-  // channel, [input channel][tap], under one pixel of dY.
-  __device__ __forceinline__ reprise::group<T, chunk<T>> gather(const pixel_walk<Index, BK> &at, int first) const {
-    reprise::group<T, chunk<T>> g = {};
-    const Index image = at.n * Index(p.x.image);
-#pragma unroll
-    for (int e = 0; e < chunk<T>; e++) {
-      const int weight = first + e, input = weight / kernel_taps;
-      const int y = at.y * S::Stride - S::Padding + weight % kernel_taps / S::Kernel, x = at.x * S::Stride - S::Padding + weight % S::Kernel;
-      if (weight < inputs && at.pixel < end && y >= 0 && y < p.input_height && x >= 0 && x < p.input_width)
-        g.element[e] = pointer<const T>(p.x.data)[image + Index(y) * Index(p.x.row) + Index(x) * Index(p.x.column) + Index(group * S::CI + input) * Index(p.x.channel)];
-    }
-    return g;
-  }
-
   __device__ __forceinline__ void fill_x(tile_x &to, int tap) const {
     if constexpr (Narrow) {
       const int column = threadIdx.x % across_x * chunk<T>;
+      const narrow_chunk<T, Index, S> columns(p.x, group, first_input + column);
 #pragma unroll
-      for (int i = 0; i < copies_x; i++)
+      for (int i = 0; i < copies_x; i++) {
+        const pixel_walk<Index, BK> &at = walk_x[i];
+        const source<Index> window = {at.n * Index(p.x.image), at.y * S::Stride - S::Padding, at.x * S::Stride - S::Padding, at.pixel < end};
         if (tile_x::chunks % tile_threads == 0 || row_x(i) < BK)
-          *reinterpret_cast<reprise::group<T, chunk<T>> *>(to.at(row_x(i), column)) = gather(walk_x[i], first_input + column);
+          columns.copy(to.at(row_x(i), column), p.x, window, p.input_height, p.input_width);
+      }
     } else {
       copy_x(to, tap);
     }
