@@ -1,5 +1,6 @@
 # Two targets need nothing but Go: demo and test.
 GO ?= go
+CUDA ?= /usr/local/cuda
 C_FILES = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cc' | grep -v testdata)
 .PHONY: demo test test-cuda generate check lint bench
 
@@ -26,3 +27,7 @@ lint: ## formatting, vet, staticcheck, and clang-format for C and CUDA
 
 bench: ## speed of the host back end
 	$(GO) test -run '^$$' -bench . -benchtime 3x ./runtime/host ./internal/optim ./tasks/obb/objective
+
+cuda: ## compile all kernels and build everything with the CUDA back end; needs nvcc and the CUDA headers
+	$(GO) run ./cmd/reprise image generated/*
+	CGO_CFLAGS="-I$(CURDIR)/runtime/cuda/compat -I$(CUDA)/include" CGO_LDFLAGS=-L$(CUDA)/lib64/stubs $(GO) build -tags cuda ./...
