@@ -18,6 +18,7 @@ generate: ## write all generated packages anew
 
 check: ## fail when a generated package is stale
 	$(GO) run ./cmd/reprise gen -check ./tasks/detect ./tasks/obb ./tasks/pose ./tasks/segment
+	for t in detect obb pose segment; do $(GO) run ./cmd/reprise gen -check -out generated/optimizer/$$t ./tasks/musgd/$$t || exit 1; done
 	for d in $$(find internal/testscale -name definition | sort); do $(GO) run ./cmd/reprise gen -check -out $$d/.. ./$$d || exit 1; done
 
 lint: ## formatting, vet, staticcheck, and clang-format for C and CUDA
