@@ -17,7 +17,7 @@ func openCOCO(ctx context.Context, config *Config, split string, options Options
 		return nil, faultsOrNil([]Fault{{File: config.File, Problem: "no split " + split,
 			Remedy: fmt.Sprintf("put images into %s and annotations into %s", first.images, first.annotations)}})
 	}
-	reader := newCOCOReader(config, paths, options.Format)
+	reader := newCOCOReader(config, paths, options)
 	if err := reader.read(); err != nil {
 		return nil, err
 	}
@@ -38,6 +38,8 @@ type cocoReader struct {
 	paths  cocoSplit
 	config *Config
 	kind   cocoKind
+	// evaluation keeps annotations as they are, see Options.Evaluation.
+	evaluation bool
 
 	images     map[int64]*cocoEntry
 	order      []*cocoEntry // by ascending id, after read
@@ -56,6 +58,10 @@ type cocoEntry struct {
 	first    int64 // offset of the first annotation
 	ringless bool  // an instance has no ring, so none of the image is kept
 	faults   []located
+
+	// annotated is kept instead of target for evaluation, offsets where each is.
+	annotated []Annotated
+	offsets   []located
 }
 
 // located is a fault with the offset in bytes of its entry.
@@ -64,8 +70,9 @@ type located struct {
 	problem, remedy string
 }
 
-func newCOCOReader(config *Config, paths cocoSplit, format RowFormat) *cocoReader {
-	reader := &cocoReader{paths: paths, config: config, kind: cocoKindOf(format),
+func newCOCOReader(config *Config, paths cocoSplit, options Options) *cocoReader {
+	kind := cocoKindOf(options.Format)
+	reader := &cocoReader{paths: paths, config: config, kind: kind, evaluation: options.Evaluation && !kind.oriented,
 		images: map[int64]*cocoEntry{}, labels: map[int64]int{}}
 	for label, id := range config.categories {
 		reader.labels[id] = label
@@ -93,6 +100,7 @@ func (r *cocoReader) read() error {
 				"add the image or remove its annotations"})
 			continue
 		}
+		entry.checkOutlines()
 		r.order = append(r.order, entry)
 	}
 	slices.SortFunc(r.order, func(a, b *cocoEntry) int { return int(a.record.ID - b.record.ID) })
@@ -139,7 +147,21 @@ func (r *cocoReader) addImage(record cocoImage, offset int64) {
 	if record.FileName == "" || record.Width < 1 || record.Height < 1 {
 		entry.faults = append(entry.faults, located{offset, fmt.Sprintf("image %d has no file_name, width or height", record.ID),
 			"declare file_name and the size in pixels"})
+	} else if problem := windowProblem(record); problem != "" {
+		entry.faults = append(entry.faults, located{offset, fmt.Sprintf("image %d: %s", record.ID, problem), "cut the tiles again"})
 	}
+}
+
+// windowProblem is what is wrong with where a tile says that it was cut.
+func windowProblem(record cocoImage) string {
+	if record.SourceImage == "" {
+		return ""
+	}
+	w := record.Window
+	if len(w) != 4 || min(w[0], w[1]) < 0 || w[2]-w[0] != record.Width || w[3]-w[1] != record.Height {
+		return fmt.Sprintf("a window of %v for a tile of %dx%d", w, record.Width, record.Height)
+	}
+	return ""
 }
 
 // locate turns the faults' offsets into lines, once for the whole file.
@@ -186,7 +208,7 @@ func (r *cocoReader) check(i int, cache *cache) check {
 	found := check{labelled: true, item: Item{
 		Image: filepath.Join(r.paths.images, filepath.FromSlash(entry.record.FileName)), Label: r.paths.annotations,
 		ID: entry.record.ID, SourceImage: entry.record.SourceImage, Window: entry.record.Window,
-		Width: entry.record.Width, Height: entry.record.Height, Target: entry.target,
+		Width: entry.record.Width, Height: entry.record.Height, Target: entry.target, Annotated: entry.annotated,
 	}}
 	if i == 0 {
 		found.faults = r.faultsOf(r.general)

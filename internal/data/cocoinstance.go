@@ -28,6 +28,10 @@ func cocoKindOf(format RowFormat) cocoKind {
 }
 
 func (r *cocoReader) addAnnotation(a cocoAnnotation, offset int64) {
+	if r.evaluation {
+		r.addAnnotated(a, offset)
+		return
+	}
 	if a.Crowd != 0 {
 		r.crowds++
 		return
@@ -38,11 +42,8 @@ func (r *cocoReader) addAnnotation(a cocoAnnotation, offset int64) {
 	}
 	found, usable, problem, remedy := r.instance(a)
 	label, declared := r.labels[a.CategoryID]
-	switch {
-	case !declared:
-		problem, remedy = fmt.Sprintf("category %d is not declared", a.CategoryID), "declare the category or correct the annotation"
-	case a.Difficult != 0 && a.Difficult != 1:
-		problem, remedy = fmt.Sprintf("difficult is %d", a.Difficult), "write 0 or 1"
+	if wrong, correction := r.annotationProblem(a, declared); wrong != "" {
+		problem, remedy = wrong, correction
 	}
 	switch {
 	case problem != "":
@@ -55,6 +56,23 @@ func (r *cocoReader) addAnnotation(a cocoAnnotation, offset int64) {
 		entry.target.Difficult = append(entry.target.Difficult, a.Difficult == 1)
 	}
 }
+
+// annotationProblem is what is wrong with an annotation whatever it is read for.
+func (r *cocoReader) annotationProblem(a cocoAnnotation, declared bool) (problem, remedy string) {
+	switch {
+	case !declared:
+		return fmt.Sprintf("category %d is not declared", a.CategoryID), "declare the category or correct the annotation"
+	case a.Difficult != 0 && a.Difficult != 1:
+		return fmt.Sprintf("difficult is %d", a.Difficult), "write 0 or 1"
+	}
+	return "", ""
+}
+
+// Remedies of geometry that is not as COCO has it.
+const (
+	boxRemedy      = "write bbox as x y width height in pixels"
+	keypointRemedy = "write x, y and a visibility of 0, 1 or 2 for every keypoint of the category"
+)
 
 // instance reads the geometry of an annotation. It is not usable when its outline
 // is needed and missing, or is there and not a ring.
@@ -71,14 +89,14 @@ func (r *cocoReader) instance(a cocoAnnotation) (found instance, usable bool, pr
 		return instance{box: geometry.Envelope(ring), rotated: &rotated}, true, "", ""
 	}
 	if !goodBox(a.Box) {
-		return found, true, fmt.Sprintf("bbox is %v", a.Box), "write bbox as x y width height in pixels"
+		return found, true, fmt.Sprintf("bbox is %v", a.Box), boxRemedy
 	}
 	found.box = geometry.Box{X1: a.Box[0], Y1: a.Box[1], X2: a.Box[0] + a.Box[2], Y2: a.Box[1] + a.Box[3]}
 	found.polygon = ring
 	if r.kind.keypoints {
 		found.keypoints, found.visibility, problem = cocoKeypoints(a.Keypoints, r.config.Keypoints.Count)
 	}
-	return found, true, problem, "write x, y and a visibility of 0, 1 or 2 for every keypoint of the category"
+	return found, true, problem, keypointRemedy
 }
 
 func goodBox(box []float64) bool {
@@ -117,11 +135,16 @@ func firstRing(segmentation json.RawMessage) ([]geometry.Point, ringState) {
 	if json.Unmarshal(rings[0], &flat) != nil || len(flat) < 6 || len(flat)%2 != 0 {
 		return nil, ringUnusable
 	}
+	return pointsOf(flat), ringUsable
+}
+
+// pointsOf pairs the numbers of a ring.
+func pointsOf(flat []float64) []geometry.Point {
 	ring := make([]geometry.Point, len(flat)/2)
 	for i := range ring {
 		ring[i] = geometry.Point{X: flat[2*i], Y: flat[2*i+1]}
 	}
-	return ring, ringUsable
+	return ring
 }
 
 // cocoKeypoints splits a flat list of x, y, v.

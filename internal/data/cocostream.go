@@ -41,6 +41,10 @@ type cocoAnnotation struct {
 	Difficult    int             `json:"difficult"`
 	Segmentation json.RawMessage `json:"segmentation"`
 	Keypoints    []float64       `json:"keypoints"`
+
+	// Area and Labelled are read for evaluation only.
+	Area     *float64 `json:"area"`
+	Labelled *int     `json:"num_keypoints"`
 }
 
 // cocoVisitor receives the entries of a COCO file one by one, each with the

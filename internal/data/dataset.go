@@ -13,22 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Item is one image of a data set with its labels.
-type Item struct {
-	// Image and Label are file paths; Label need not exist.
-	Image, Label string
-	// Width and Height are the image's size in pixels.
-	Width, Height int
-	// Target is in pixels of the image.
-	Target Target
-	// ID is the image's id in a COCO file, 0 otherwise.
-	ID int64
-	// SourceImage and Window, [x0 y0 x1 y1] in its pixels, say of a tile where
-	// it was cut; they are empty for other images.
-	SourceImage string
-	Window      []int
-}
-
 // Dataset is one checked split: every image has been decoded once and every
 // label row read.
 type Dataset struct {
@@ -47,8 +31,9 @@ type Dataset struct {
 	Skipped []Fault
 	// Categories are the COCO category ids by dense class index, nil for YOLO.
 	Categories []int64
-	// Crowds and Unusable count the COCO annotations left out: regions marked
-	// as crowds, and instances whose outline is not a ring of points.
+	// Crowds counts the COCO regions marked as crowds, which are kept for
+	// evaluation only, and Unusable the annotations left out because their outline
+	// cannot be used.
 	Crowds, Unusable int
 
 	cache *cache
@@ -61,6 +46,10 @@ type Options struct {
 	// SkipFaulty leaves out an image that has a fault or whose labels have one,
 	// and lists it in Dataset.Skipped, instead of refusing the data set.
 	SkipFaulty bool
+	// Evaluation keeps of a COCO data set with boxes, masks or keypoints what
+	// evaluation needs and training leaves out: crowd regions, annotated areas,
+	// all rings and run lengths. Items then have Annotated in place of Target.
+	Evaluation bool
 	// CacheDir is a directory that keeps decoded images, shared by fits; without
 	// one every image is decoded anew at each use.
 	CacheDir string
@@ -190,7 +179,7 @@ func collect(config *Config, split string, checks []check, skip bool) (*Dataset,
 		}
 		dataset.Items = append(dataset.Items, found.item)
 		dataset.Duplicates += found.duplicates
-		if found.item.Target.Len() == 0 {
+		if found.item.instances() == 0 {
 			dataset.Backgrounds++
 		}
 	}
@@ -210,11 +199,11 @@ func collect(config *Config, split string, checks []check, skip bool) (*Dataset,
 	return dataset, nil
 }
 
-// Instances counts the instances of all images.
+// Instances counts the instances of all images, crowds left out.
 func (d *Dataset) Instances() int {
 	count := 0
 	for _, item := range d.Items {
-		count += item.Target.Len()
+		count += item.instances()
 	}
 	return count
 }

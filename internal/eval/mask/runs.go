@@ -7,23 +7,35 @@ import "fmt"
 // add up to width x height pixels and negative ones are errors (YOLO26
 // specification, data and evaluation section 9.1).
 func FromRuns(runs []int, width, height int) (*Bitmap, error) {
+	if err := CheckRuns(runs, width, height); err != nil {
+		return nil, err
+	}
 	bitmap := New(width, height)
 	pixel := 0
 	for i, length := range runs {
-		if length < 0 || length > width*height-pixel {
-			return nil, fmt.Errorf("run %d of %d pixels after %d of a mask of %d x %d; correct the runs or the size of the mask",
-				i, length, pixel, width, height)
-		}
 		for end := pixel + length; pixel < end; pixel++ {
 			if i%2 == 1 {
 				bitmap.Set(pixel%height, pixel/height)
 			}
 		}
 	}
-	if pixel != width*height {
-		return nil, fmt.Errorf("runs of %d pixels for a mask of %d x %d; correct the runs or the size of the mask", pixel, width, height)
-	}
 	return bitmap, nil
+}
+
+// CheckRuns reports run lengths that FromRuns refuses.
+func CheckRuns(runs []int, width, height int) error {
+	pixel := 0
+	for i, length := range runs {
+		if length < 0 || length > width*height-pixel {
+			return fmt.Errorf("run %d of %d pixels after %d of a mask of %d x %d; correct the runs or the size of the mask",
+				i, length, pixel, width, height)
+		}
+		pixel += length
+	}
+	if pixel != width*height {
+		return fmt.Errorf("runs of %d pixels for a mask of %d x %d; correct the runs or the size of the mask", pixel, width, height)
+	}
+	return nil
 }
 
 // The compressed text of COCO run lengths: 5 bits a letter, the lowest first.
