@@ -54,9 +54,7 @@ func (b *builder) reduction(f *flat, c int) reduction {
 // channelFields are the arguments of a kernel over channels; tensors by role.
 func (b *builder) channelFields(f *flat, x, dy, y ir.Ref, r *reduction, vectors ...field) []field {
 	fields := []field{{"x", b.tensorText(f, x)}, {"dy", b.tensorText(f, dy)}, {"y", b.tensorText(f, y)}, {"extent", extentText(f)}}
-	for _, v := range vectors {
-		fields = append(fields, v)
-	}
+	fields = append(fields, vectors...)
 	if r != nil {
 		fields = append(fields, field{"partial", "c->scratch[lane]"},
 			field{"span", Ceiling(f.rows(), r.blocks).C()}, field{"rows", "(int32_t)(" + r.blocks.C() + ")"})

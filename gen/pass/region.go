@@ -100,14 +100,6 @@ func (b bitset) run(offset, n int) bool {
 	return true
 }
 
-func (b bitset) count() int {
-	n := 0
-	for _, w := range b {
-		n += bits.OnesCount64(w)
-	}
-	return n
-}
-
 // meets counts the elements that two sets share.
 func (b bitset) meets(o bitset) int {
 	n := 0

@@ -63,8 +63,6 @@ func (t Tensor) Channels() int {
 
 func (t Tensor) shape() []ir.Dim { return t.core.stage.Tensor(t.ref).Shape }
 
-func (t Tensor) rank() int { return len(t.shape()) }
-
 func (t Tensor) kind() kind { return t.core.kinds[t.ref] }
 
 // same tells whether two tensors have the same kind and shape.
