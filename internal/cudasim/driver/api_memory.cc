@@ -168,7 +168,7 @@ CUresult CUDAAPI cuMemAllocHost_v2(void **memory, size_t bytes) { return cuMemHo
 CUresult CUDAAPI cuMemFreeHost(void *memory) {
   return call("cuMemFreeHost", in_context | never_captured | releases, [&] {
     const std::string user = pending_on_host(memory, 1);
-    if (!user.empty())
+    if (!user.empty() && current()->lost == CUDA_SUCCESS)
       report(text("cuMemFreeHost: %s has not happened yet and uses the memory", user.c_str()));
     return release_pinned(memory) ? current()->lost : CUDA_ERROR_INVALID_VALUE;
   });
