@@ -2,7 +2,7 @@
 GO ?= go
 CUDA ?= /usr/local/cuda
 C_FILES = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cc' | grep -v testdata)
-.PHONY: demo test test-cuda generate check lint bench
+.PHONY: demo test test-cuda generate check lint bench cuda
 
 demo: ## train the test-scale network natively and replayed and compare every byte
 	$(GO) run ./cmd/reprise demo -out demo
@@ -30,5 +30,5 @@ bench: ## speed of the host back end
 	$(GO) test -run '^$$' -bench . -benchtime 3x ./runtime/host ./internal/optim ./tasks/obb/objective
 
 cuda: ## compile all kernels and build everything with the CUDA back end; needs nvcc and the CUDA headers
-	$(GO) run ./cmd/reprise image generated/*
+	$(GO) run ./cmd/reprise image $$(find generated -name "*_gen.cu" -printf "%h\n" | sort -u)
 	CGO_CFLAGS="-I$(CURDIR)/runtime/cuda/compat -I$(CUDA)/include" CGO_LDFLAGS=-L$(CUDA)/lib64/stubs $(GO) build -tags cuda ./...
