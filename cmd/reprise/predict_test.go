@@ -60,6 +60,27 @@ func TestTrainValPredict(t *testing.T) {
 	require.Contains(t, errs, "names other classes than last.safetensors: the number of classes (1, now 4); give the data set that the weights were trained for")
 }
 
+// A data set of tiles is trained on and judged by tiles and by whole images.
+func TestValPutsTilesTogether(t *testing.T) {
+	root := t.TempDir()
+	set, cut := filepath.Join(root, "set"), filepath.Join(root, "tiles")
+	require.NoError(t, scenes.WriteOriented(set, scenes.Folder{Train: 1, Val: 2}, scenes.Options{Size: 96, Objects: 3, Seed: 2}))
+	_, errs, code := runReprise("data", "tile", "-data", filepath.Join(set, "data.yaml"), "-patch", "64", "-overlap", "16", "-out", cut)
+	require.Zero(t, code, errs)
+	_, errs, code = runReprise("train", "-task", "obb", "-data", cut, "--model.scale=t", "--data.img_size=64",
+		"--data.batch_size=4", "--trainer.max_epochs=1", "--optim.ns_steps=1", "--run.dir="+filepath.Join(root, "run"))
+	require.Zero(t, code, errs)
+	out, errs, code := runReprise("val", "-weights", filepath.Join(root, "run", "last.safetensors"), "-data", cut, "-json")
+	require.Zero(t, code, errs)
+	var report validate.Report
+	require.NoError(t, json.Unmarshal([]byte(out), &report))
+	require.Equal(t, []int{8, 2, 2}, []int{report.Images, report.Whole.Images, len(report.Whole.Paths)})
+	require.Empty(t, report.Whole.LeftOut)
+	require.Less(t, report.Whole.Instances, report.Instances, "an object on two tiles counts once")
+	require.Equal(t, "mar", report.Whole.Paths[0].Figures[3].Name)
+	require.Equal(t, "mar_300", report.Paths[0].Figures[3].Name)
+}
+
 func TestValAndPredictFlagsAreChecked(t *testing.T) {
 	for _, test := range []struct {
 		args []string

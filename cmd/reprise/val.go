@@ -20,8 +20,9 @@ func newValCommand() *cobra.Command {
 		Long: `Judge a checkpoint on a labelled split, in pixels of the original images and for
 both decode paths: end to end and with suppression. Boxes, masks and keypoints
 get the figures of COCO, oriented boxes their own. With -out the report, the
-precision-recall curves and the confusions are written. Task, class names and
-input size are those of the checkpoint.`,
+precision-recall curves and the confusions are written. Tiles of oriented boxes
+are also put together and judged as whole images. Task, class names and input
+size are those of the checkpoint.`,
 		Example: `  reprise val -weights runs/obb/last.safetensors -data data.yaml
   reprise val -weights runs/obb/last.safetensors -data data.yaml -split test -out validation -json`,
 		Args: cobra.NoArgs,

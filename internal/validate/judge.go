@@ -1,9 +1,7 @@
 package validate
 
 import (
-	"github.com/reprise-ml/reprise/internal/data"
 	"github.com/reprise-ml/reprise/internal/eval/decode"
-	"github.com/reprise-ml/reprise/internal/eval/mask"
 	"github.com/reprise-ml/reprise/internal/eval/overlap"
 	"github.com/reprise-ml/reprise/internal/eval/precision"
 	"github.com/reprise-ml/reprise/internal/geometry"
@@ -16,9 +14,8 @@ const (
 	confusionOverlap = 0.5
 )
 
-// judge compares the instances of images with their labels.
+// judge compares the instances of images with their objects.
 type judge struct {
-	task      string
 	boxes     *precision.COCO
 	masks     *precision.COCO
 	keypoints *precision.COCO
@@ -28,14 +25,13 @@ type judge struct {
 }
 
 func newJudge(task string, classes, points int) (*judge, error) {
-	j := &judge{task: task, sigmas: precision.Sigmas(points)}
+	if task == "obb" {
+		return newOrientedJudge(classes, decode.DefaultTopK().Limit)
+	}
+	j := &judge{sigmas: precision.Sigmas(points)}
 	var err error
 	if j.confusion, err = precision.NewConfusion(classes, confusionScore, confusionOverlap); err != nil {
 		return nil, err
-	}
-	if task == "obb" {
-		j.oriented, err = precision.NewOriented(classes, decode.DefaultTopK().Limit)
-		return j, err
 	}
 	if j.boxes, err = precision.NewCOCO(classes, 100); err != nil {
 		return nil, err
@@ -49,30 +45,37 @@ func newJudge(task string, classes, points int) (*judge, error) {
 	return j, err
 }
 
-// add judges one image of width x height pixels.
-func (j *judge) add(found []predict.Instance, target data.Target, width, height int) error {
-	if err := j.addConfusion(found, target); err != nil {
-		return err
+// newOrientedJudge reads the limit best detections of every image.
+func newOrientedJudge(classes, limit int) (*judge, error) {
+	j := &judge{}
+	var err error
+	if j.confusion, err = precision.NewConfusion(classes, confusionScore, confusionOverlap); err != nil {
+		return nil, err
 	}
+	j.oriented, err = precision.NewOriented(classes, limit)
+	return j, err
+}
+
+// add judges one image.
+func (j *judge) add(found []predict.Instance, objects []object) error {
 	if j.oriented != nil {
-		return j.addOriented(found, target)
+		return j.addRotated(rotatedOf(found, objects))
+	}
+	if err := j.addConfusion(found, objects); err != nil {
+		return err
 	}
 	rows := make([]decode.Detection, len(found))
 	for i, f := range found {
 		rows[i] = decode.Detection{Pick: pick(f, i), Box: f.Box}
 	}
-	objects := make([]precision.BoxObject, target.Len())
-	for i, label := range target.Labels {
-		objects[i] = precision.BoxObject{Object: precision.Object{Class: label, Area: target.Boxes[i].Area()}, Box: target.Boxes[i]}
-	}
-	if err := j.boxes.AddBoxes(rows, objects); err != nil {
+	if err := j.boxes.AddBoxes(rows, each(objects, object.asBox)); err != nil {
 		return err
 	}
 	if j.masks != nil {
-		return j.addMasks(found, target, width, height)
+		return j.addMasks(found, objects)
 	}
 	if j.keypoints != nil {
-		return j.addKeypoints(found, target)
+		return j.addKeypoints(found, objects)
 	}
 	return nil
 }
@@ -82,74 +85,71 @@ func pick(f predict.Instance, rank int) decode.Pick {
 	return decode.Pick{Anchor: rank, Class: f.Class, Score: f.Score}
 }
 
-func (j *judge) addOriented(found []predict.Instance, target data.Target) error {
-	rows := make([]decode.Rotated, len(found))
-	for i, f := range found {
-		rows[i] = decode.Rotated{Pick: pick(f, i), Box: *f.Rotated}
+// each turns objects into what one measure of overlap needs of them.
+func each[O any](objects []object, as func(object) O) []O {
+	list := make([]O, len(objects))
+	for i, o := range objects {
+		list[i] = as(o)
 	}
-	objects := make([]precision.RotatedObject, target.Len())
-	for i, label := range target.Labels {
-		objects[i] = precision.RotatedObject{Class: label, Box: target.Rotated[i], Difficult: difficult(target, i)}
-	}
-	return j.oriented.Add(rows, objects)
+	return list
 }
 
-func difficult(target data.Target, i int) bool {
-	return len(target.Difficult) > 0 && target.Difficult[i]
-}
-
-func (j *judge) addMasks(found []predict.Instance, target data.Target, width, height int) error {
+func (j *judge) addMasks(found []predict.Instance, objects []object) error {
 	rows := make([]precision.MaskDetection, len(found))
 	for i, f := range found {
 		rows[i] = precision.MaskDetection{Pick: pick(f, i), Mask: f.Mask}
 	}
-	masks, err := data.InstanceMasks(target, width, height, width, height)
-	if err != nil {
-		return err
-	}
-	objects := make([]precision.MaskObject, len(masks))
-	for i, m := range masks {
-		objects[i] = maskObject(target.Labels[i], m)
-	}
-	return j.masks.AddMasks(rows, objects)
+	return j.masks.AddMasks(rows, each(objects, object.asMask))
 }
 
-func maskObject(label int, m *mask.Bitmap) precision.MaskObject {
-	return precision.MaskObject{Object: precision.Object{Class: label, Area: float64(m.Area())}, Mask: m}
-}
-
-// addKeypoints takes the tight box of the labelled points for the annotated area
-// and box, which labels in text do not have (section 9.2).
-func (j *judge) addKeypoints(found []predict.Instance, target data.Target) error {
+func (j *judge) addKeypoints(found []predict.Instance, objects []object) error {
 	rows := make([]precision.KeypointDetection, len(found))
 	for i, f := range found {
 		rows[i] = precision.KeypointDetection{Pick: pick(f, i), Points: f.Keypoints}
 	}
-	objects := make([]precision.KeypointObject, target.Len())
-	for i, label := range target.Labels {
-		object := precision.KeypointObject{Points: target.Keypoints[i], Visibility: target.Visibility[i]}
-		object.Box = geometry.Envelope(object.Labelled())
-		object.Object = precision.Object{Class: label, Area: max(object.Box.Area(), 1)}
-		objects[i] = object
-	}
-	return j.keypoints.AddKeypoints(rows, objects, j.sigmas)
+	return j.keypoints.AddKeypoints(rows, each(objects, object.asKeypoints), j.sigmas)
 }
 
-func (j *judge) addConfusion(found []predict.Instance, target data.Target) error {
+func (j *judge) addConfusion(found []predict.Instance, objects []object) error {
 	rows := make([]precision.Detection, len(found))
 	for i, f := range found {
 		rows[i] = precision.Detection{Class: f.Class, Score: f.Score}
 	}
-	objects := make([]precision.Object, target.Len())
-	for i, label := range target.Labels {
-		objects[i] = precision.Object{Class: label, Ignore: difficult(target, i)}
-	}
-	return j.confusion.Add(rows, objects, func(d, o int) float64 {
-		if j.oriented != nil {
-			return geometry.RotatedIoU(*found[d].Rotated, target.Rotated[o])
-		}
-		return overlap.IoU(found[d].Box, target.Boxes[o])
+	plain := each(objects, func(o object) precision.Object {
+		return precision.Object{Class: o.class, Crowd: o.crowd, Ignore: o.difficult}
 	})
+	return j.confusion.Add(rows, plain, func(d, o int) float64 {
+		if area := found[d].Box.Area(); objects[o].crowd && area > 0 {
+			return overlap.Common(found[d].Box, objects[o].box) / area
+		}
+		return overlap.IoU(found[d].Box, objects[o].box)
+	})
+}
+
+// rotatedOf are the rotated boxes of detections and objects.
+func rotatedOf(found []predict.Instance, objects []object) ([]decode.Rotated, []precision.RotatedObject) {
+	rows := make([]decode.Rotated, len(found))
+	for i, f := range found {
+		rows[i] = decode.Rotated{Pick: pick(f, i), Box: *f.Rotated}
+	}
+	return rows, each(objects, object.asRotated)
+}
+
+// addRotated judges the rotated boxes of one image.
+func (j *judge) addRotated(rows []decode.Rotated, objects []precision.RotatedObject) error {
+	plainRows := make([]precision.Detection, len(rows))
+	for i, row := range rows {
+		plainRows[i] = precision.Detection{Class: row.Class, Score: row.Score}
+	}
+	plain := make([]precision.Object, len(objects))
+	for i, o := range objects {
+		plain[i] = precision.Object{Class: o.Class, Ignore: o.Difficult}
+	}
+	err := j.confusion.Add(plainRows, plain, func(d, o int) float64 { return geometry.RotatedIoU(rows[d].Box, objects[o].Box) })
+	if err != nil {
+		return err
+	}
+	return j.oriented.Add(rows, objects)
 }
 
 // figures are the statistics of the task in the order of their protocol.

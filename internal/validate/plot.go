@@ -26,7 +26,7 @@ const mostLegend = 20
 // drawCurves plots precision over recall, one line for every class.
 func (p *Path) drawCurves(file string) error {
 	figure := plot.New()
-	figure.Title.Text = "Precision and recall of boxes at an overlap of 0.50, " + p.Name
+	figure.Title.Text = "Precision and recall of boxes at an overlap of 0.50, " + p.title
 	figure.X.Label.Text, figure.Y.Label.Text = "recall", "precision"
 	figure.X.Min, figure.X.Max, figure.Y.Min, figure.Y.Max = 0, 1, 0, 1.02
 	colors := palette.Rainbow(max(len(p.curves), 2), palette.Red, palette.Magenta, 0.8, 0.75, 1).Colors()
@@ -73,7 +73,7 @@ func (p *Path) drawConfusion(file string) error {
 		}
 	}
 	figure := plot.New()
-	figure.Title.Text = fmt.Sprintf("Confusion from score %v and overlap %v, %s", confusionScore, confusionOverlap, p.Name)
+	figure.Title.Text = fmt.Sprintf("Confusion from score %v and overlap %v, %s", confusionScore, confusionOverlap, p.title)
 	figure.X.Label.Text, figure.Y.Label.Text = "annotated", "detected"
 	heat := plotter.NewHeatMap(grid, blues{})
 	heat.Min, heat.Max = 0, 1

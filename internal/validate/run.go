@@ -27,11 +27,28 @@ type Report struct {
 	Split     string `json:"split"`
 	Images    int    `json:"images"`
 	Instances int    `json:"instances"`
+	// Crowds are regions that are no instances but excuse detections.
+	Crowds int `json:"crowds,omitempty"`
 	// Notes say what keeps the figures from being those of a published protocol.
 	Notes []string `json:"notes,omitempty"`
 	// Paths are end to end and with suppression.
 	Paths []Path `json:"paths"`
+	// Whole is set when the images are tiles: the figures of what they were cut
+	// from.
+	Whole *Whole `json:"whole_images,omitempty"`
 }
+
+// Whole is the result over images put together from tiles.
+type Whole struct {
+	Images    int `json:"images"`
+	Instances int `json:"instances"`
+	// LeftOut are the images whose tiles make no grid, and why.
+	LeftOut []string `json:"left_out,omitempty"`
+	Paths   []Path   `json:"paths"`
+}
+
+// pathNames are the decode paths.
+var pathNames = [2]string{"e2e", "nms"}
 
 // Path is the result of one decode path.
 type Path struct {
@@ -42,6 +59,7 @@ type Path struct {
 	// last of both is the background.
 	Confusion [][]int `json:"confusion"`
 
+	title  string // of plots
 	curves []curve
 }
 
@@ -79,20 +97,16 @@ func Run(ctx context.Context, dev device.Device, r Request) (report *Report, err
 	if err != nil {
 		return nil, err
 	}
-	judges, err := judgeAll(ctx, model, dataset)
+	v, err := newValidation(model, dataset)
 	if err != nil {
 		return nil, err
 	}
-	report = &Report{Task: model.Settings.Task, Split: r.Split, Images: dataset.Len(), Instances: dataset.Instances()}
-	if dataset.Categories != nil && report.Task != "obb" {
-		report.Notes = append(report.Notes, "crowd regions, annotated areas and rings after the first are not read: these are not the published COCO figures")
+	if err := v.images(ctx); err != nil {
+		return nil, err
 	}
-	for i, name := range []string{"e2e", "nms"} {
-		path, err := pathOf(name, judges[i], dataset.Names)
-		if err != nil {
-			return nil, err
-		}
-		report.Paths = append(report.Paths, path)
+	report, err = v.report(r.Split)
+	if err != nil {
+		return nil, err
 	}
 	if r.Dir == "" {
 		return report, nil
@@ -120,61 +134,5 @@ func open(ctx context.Context, config *data.Config, model *predict.Model, r Requ
 		return nil, fmt.Errorf("%s declares %d keypoints and %s has %d; give the data set that the weights were trained for",
 			config.File, config.Keypoints.Count, filepath.Base(r.Weights), settings.Model.Keypoints)
 	}
-	return data.Open(ctx, config, r.Split, data.Options{Format: format})
-}
-
-// judgeAll judges end to end and with suppression.
-func judgeAll(ctx context.Context, model *predict.Model, dataset *data.Dataset) ([2]*judge, error) {
-	var judges [2]*judge
-	for i := range judges {
-		var err error
-		if judges[i], err = newJudge(model.Settings.Task, model.Settings.Model.Classes, model.Settings.Model.Keypoints); err != nil {
-			return judges, err
-		}
-	}
-	for i, item := range dataset.Items {
-		if ctx.Err() != nil {
-			return judges, ctx.Err()
-		}
-		native, err := dataset.Native(i)
-		if err != nil {
-			return judges, err
-		}
-		pass, err := model.Forward(native.Raster)
-		if err != nil {
-			return judges, fmt.Errorf("%s: %w", item.Image, err)
-		}
-		for n, decode := range []func(float64) ([]predict.Instance, error){pass.EndToEnd, pass.Suppressed} {
-			found, err := decode(0)
-			if err == nil {
-				err = judges[n].add(found, native.Target, item.Width, item.Height)
-			}
-			if err != nil {
-				return judges, fmt.Errorf("%s: %w", item.Image, err)
-			}
-		}
-	}
-	return judges, nil
-}
-
-func pathOf(name string, j *judge, names []string) (Path, error) {
-	path := Path{Name: name, Confusion: j.confusion.Counts()}
-	for _, figure := range j.figures() {
-		path.Figures = append(path.Figures, Figure(figure))
-	}
-	for class, className := range names {
-		average, at50, objects, err := j.classed().ClassPrecision(class)
-		if err != nil {
-			return Path{}, err
-		}
-		path.Classes = append(path.Classes, Class{Name: className, Instances: objects, AP: average, AP50: at50})
-		points, err := j.classed().Curve(class, 0)
-		if err != nil {
-			return Path{}, err
-		}
-		if objects > 0 {
-			path.curves = append(path.curves, curve{name: className, points: points})
-		}
-	}
-	return path, nil
+	return data.Open(ctx, config, r.Split, data.Options{Format: format, Evaluation: true})
 }

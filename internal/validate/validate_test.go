@@ -58,6 +58,14 @@ func perfect(t *testing.T, target data.Target) []predict.Instance {
 	return found
 }
 
+// objects are the labels as they are judged, on an image of 120 x 120 pixels.
+func objects(t *testing.T, task string, target data.Target) []object {
+	t.Helper()
+	list, err := objectsOf(data.Item{Target: target, Width: 120, Height: 120}, task)
+	require.NoError(t, err)
+	return list
+}
+
 func figure(t *testing.T, path Path, name string) float64 {
 	t.Helper()
 	for _, f := range path.Figures {
@@ -77,8 +85,8 @@ func TestPerfectDetectionsAreWorthOne(t *testing.T) {
 			target := labels(task)
 			j, err := newJudge(task, 2, 2)
 			require.NoError(t, err)
-			require.NoError(t, j.add(perfect(t, target), target, 120, 120))
-			require.NoError(t, j.add(nil, data.Target{}, 120, 120), "a background without detections")
+			require.NoError(t, j.add(perfect(t, target), objects(t, task, target)))
+			require.NoError(t, j.add(nil, objects(t, task, data.Target{})), "a background without detections")
 			path, err := pathOf("e2e", j, []string{"ship", "plane"})
 			require.NoError(t, err)
 			for _, name := range names {
@@ -96,7 +104,7 @@ func TestErrorsOfDetectionShow(t *testing.T) {
 		target := labels(task)
 		j, err := newJudge(task, 2, 2)
 		require.NoError(t, err)
-		require.NoError(t, j.add(spoil(perfect(t, target)), target, 120, 120))
+		require.NoError(t, j.add(spoil(perfect(t, target)), objects(t, task, target)))
 		path, err := pathOf("nms", j, []string{"ship", "plane"})
 		require.NoError(t, err)
 		return path
@@ -140,7 +148,7 @@ func TestReportIsWritten(t *testing.T) {
 	target := labels("detect")
 	j, err := newJudge("detect", 3, 0)
 	require.NoError(t, err)
-	require.NoError(t, j.add(perfect(t, target)[:2], target, 120, 120))
+	require.NoError(t, j.add(perfect(t, target)[:2], objects(t, "detect", target)))
 	path, err := pathOf("e2e", j, []string{"ship", "plane", "never seen"})
 	require.NoError(t, err)
 	report := &Report{Task: "detect", Split: "val", Images: 1, Instances: 3, Notes: []string{"hear, hear"}, Paths: []Path{path}}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 
 	"github.com/google/renameio/v2"
 )
@@ -29,24 +28,44 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, note := range r.Notes {
 		fmt.Fprintf(&text, "note: %s\n", note)
 	}
+	if r.Crowds > 0 {
+		fmt.Fprintf(&text, "%d crowd regions, which excuse detections\n", r.Crowds)
+	}
 	for _, path := range r.Paths {
-		fmt.Fprintf(&text, "\n%s\n", map[string]string{"e2e": "end to end (e2e)", "nms": "with suppression (nms)"}[path.Name])
-		for _, figure := range path.Figures {
-			fmt.Fprintf(&text, "  %-12s %s\n", figure.Name, share(figure.Value))
-		}
-		width := len("class")
-		for _, class := range path.Classes {
-			width = max(width, len([]rune(class.Name)))
-		}
-		fmt.Fprintf(&text, "  %-*s %9s %7s %7s\n", width, "class", "instances", "ap", "ap50")
-		for _, class := range path.Classes {
-			if class.Instances > 0 {
-				fmt.Fprintf(&text, "  %-*s %9d %7s %7s\n", width, class.Name, class.Instances, share(class.AP), share(class.AP50))
-			}
-		}
+		path.write(&text)
+	}
+	if r.Whole != nil {
+		r.Whole.write(&text)
 	}
 	_, err := w.Write(text.Bytes())
 	return err
+}
+
+func (w *Whole) write(text *bytes.Buffer) {
+	fmt.Fprintf(text, "\nput together from these tiles: %d whole images, %d instances\n", w.Images, w.Instances)
+	for _, left := range w.LeftOut {
+		fmt.Fprintf(text, "left out: %s\n", left)
+	}
+	for _, path := range w.Paths {
+		path.write(text)
+	}
+}
+
+func (p *Path) write(text *bytes.Buffer) {
+	fmt.Fprintf(text, "\n%s\n", map[string]string{"e2e": "end to end (e2e)", "nms": "with suppression (nms)"}[p.Name])
+	for _, figure := range p.Figures {
+		fmt.Fprintf(text, "  %-12s %s\n", figure.Name, share(figure.Value))
+	}
+	width := len("class")
+	for _, class := range p.Classes {
+		width = max(width, len([]rune(class.Name)))
+	}
+	fmt.Fprintf(text, "  %-*s %9s %7s %7s\n", width, "class", "instances", "ap", "ap50")
+	for _, class := range p.Classes {
+		if class.Instances > 0 {
+			fmt.Fprintf(text, "  %-*s %9d %7s %7s\n", width, class.Name, class.Instances, share(class.AP), share(class.AP50))
+		}
+	}
 }
 
 // share is a figure with four digits; one without ground truth is a dash.
@@ -57,7 +76,7 @@ func share(value float64) string {
 	return fmt.Sprintf("%.4f", value)
 }
 
-// save writes the report and the plots of both paths.
+// save writes the report and the plots of all paths.
 func (r *Report) save(directory string) error {
 	var text bytes.Buffer
 	if err := r.WriteJSON(&text); err != nil {
@@ -67,15 +86,25 @@ func (r *Report) save(directory string) error {
 		return fmt.Errorf("%w; give a directory that can be written", err)
 	}
 	for _, path := range r.Paths {
-		name := func(kind string) string {
-			return filepath.Join(directory, strings.Join([]string{path.Name, kind}, "-")+".png")
-		}
-		if err := path.drawCurves(name("precision-recall")); err != nil {
+		if err := path.draw(directory, path.Name); err != nil {
 			return err
 		}
-		if err := path.drawConfusion(name("confusion")); err != nil {
+	}
+	if r.Whole == nil {
+		return nil
+	}
+	for _, path := range r.Whole.Paths {
+		if err := path.draw(directory, "whole-"+path.Name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// draw writes the plots of a path under names that begin with prefix.
+func (p *Path) draw(directory, prefix string) error {
+	if err := p.drawCurves(filepath.Join(directory, prefix+"-precision-recall.png")); err != nil {
+		return err
+	}
+	return p.drawConfusion(filepath.Join(directory, prefix+"-confusion.png"))
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/reprise-ml/reprise/internal/data"
 	"github.com/reprise-ml/reprise/internal/eval/decode"
 	"github.com/reprise-ml/reprise/internal/eval/precision"
 	"github.com/reprise-ml/reprise/internal/geometry"
@@ -28,10 +27,10 @@ func NewMerge(layout *Layout) *Merge {
 	return &Merge{layout: layout, parts: make([]part, layout.Len())}
 }
 
-// Add takes the detections and the objects of a window in pixels of its
-// letterboxed canvas and keeps those whose centre the window owns, in pixels of
-// the image. A window outside the layout or seen before is an error.
-func (m *Merge) Add(window int, letterbox data.Letterbox, detections []decode.Rotated, objects []precision.RotatedObject) error {
+// Add takes the detections and the objects of a window in its pixels and keeps
+// those whose centre the window owns, in pixels of the image. A window outside
+// the layout or seen before is an error.
+func (m *Merge) Add(window int, detections []decode.Rotated, objects []precision.RotatedObject) error {
 	if window < 0 || window >= len(m.parts) {
 		return fmt.Errorf("window %d of an image of %d; give an index of the layout", window, len(m.parts))
 	}
@@ -40,7 +39,6 @@ func (m *Merge) Add(window int, letterbox data.Letterbox, detections []decode.Ro
 	}
 	origin := m.layout.windows[window].Min
 	place := func(b geometry.RotatedBox) (geometry.RotatedBox, bool) {
-		b = letterbox.InverseRotated(b)
 		b.CenterX += float64(origin.X)
 		b.CenterY += float64(origin.Y)
 		return b, m.layout.Owns(window, geometry.Point{X: b.CenterX, Y: b.CenterY})

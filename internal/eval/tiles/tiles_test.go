@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-ml/reprise/internal/data"
 	"github.com/reprise-ml/reprise/internal/eval/decode"
 	"github.com/reprise-ml/reprise/internal/eval/precision"
 	"github.com/reprise-ml/reprise/internal/eval/tiles"
@@ -97,28 +96,25 @@ func TestLayoutRefusesWhatIsNoGrid(t *testing.T) {
 	}
 }
 
-// view is what a window sees of an image, letterboxed: the objects whose centre
-// it holds and a detection of each, whose anchor is the number of the object.
-func view(window image.Rectangle, letterbox data.Letterbox, truth []precision.RotatedObject) (detections []decode.Rotated, objects []precision.RotatedObject) {
+// view is what a window sees of an image: the objects whose centre it holds and a
+// detection of each, whose anchor is the number of the object.
+func view(window image.Rectangle, truth []precision.RotatedObject) (detections []decode.Rotated, objects []precision.RotatedObject) {
 	for i, object := range truth {
 		if !image.Pt(int(object.Box.CenterX), int(object.Box.CenterY)).In(window) {
 			continue
 		}
 		object.Box.CenterX -= float64(window.Min.X)
 		object.Box.CenterY -= float64(window.Min.Y)
-		object.Box = letterbox.Rotated(object.Box)
 		objects = append(objects, object)
 		detections = append(detections, decode.Rotated{Pick: decode.Pick{Anchor: i, Class: object.Class, Score: 0.5}, Box: object.Box})
 	}
 	return detections, objects
 }
 
-// An image of 2000 x 2000 in nine windows, each letterboxed to 512: the objects
-// of an overlap come from every window that sees them and count once.
+// An image of 2000 x 2000 in nine windows: the objects of an overlap come from every window that sees them and count once.
 func TestMergeGivesBackTheImage(t *testing.T) {
 	starts := []int{0, 824, 976}
 	windows := cut(starts, starts)
-	letterbox := data.NewLetterbox(1024, 1024, 512, 512)
 	random := rand.New(rand.NewPCG(13, 1))
 	var truth []precision.RotatedObject
 	for i := range 90 {
@@ -132,8 +128,8 @@ func TestMergeGivesBackTheImage(t *testing.T) {
 		for _, window := range order {
 			_, _, complete := m.Image()
 			require.False(t, complete)
-			detections, objects := view(windows[window], letterbox, truth)
-			require.NoError(t, m.Add(window, letterbox, detections, objects))
+			detections, objects := view(windows[window], truth)
+			require.NoError(t, m.Add(window, detections, objects))
 			seen += len(objects)
 		}
 		detections, objects, complete := m.Image()
@@ -163,8 +159,7 @@ func TestMergeGivesBackTheImage(t *testing.T) {
 
 func TestMergeRefusesWrongWindows(t *testing.T) {
 	m := tiles.NewMerge(layout(t, cut([]int{0}, []int{0})))
-	letterbox := data.NewLetterbox(1024, 1024, 1024, 1024)
-	require.EqualError(t, m.Add(1, letterbox, nil, nil), "window 1 of an image of 1; give an index of the layout")
-	require.NoError(t, m.Add(0, letterbox, nil, nil))
-	require.EqualError(t, m.Add(0, letterbox, nil, nil), "window 0 was added before; add every window once")
+	require.EqualError(t, m.Add(1, nil, nil), "window 1 of an image of 1; give an index of the layout")
+	require.NoError(t, m.Add(0, nil, nil))
+	require.EqualError(t, m.Add(0, nil, nil), "window 0 was added before; add every window once")
 }
