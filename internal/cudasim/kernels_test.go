@@ -153,6 +153,7 @@ func TestFaultyKernels(t *testing.T) {
 	}{
 		{"sum_without_barrier", 0, success, "kernel sum_without_barrier, block (0, 0, 0), thread"},
 		{"past_the_end", 100, illegalAddress, "writes 4 bytes at byte 400 of allocation"},
+		{"blocks_meet", 200, success, "writes what another block of the launch has written"},
 		{"misaligned", 0, misaligned, "is no multiple of that"},
 		{"barrier_of_half", 0, success, "waits for a barrier that 64 threads of the block, which have ended, do not reach"},
 		{"warp_of_half", 0, launchFailed, "lanes of their warp that never come"},
@@ -166,10 +167,10 @@ func TestFaultyKernels(t *testing.T) {
 				if c.kernel == "misaligned" || c.kernel == "asynchronous" || c.kernel == "sum_without_barrier" {
 					require.Zero(r, r.launch("iota", 4, probe.Argument{To: from, N: 512}))
 				}
-				if c.kernel == "barrier_of_half" || c.kernel == "asynchronous" || c.kernel == "warp_of_half" {
-					to = r.alloc(4 * 128)
+				if c.kernel == "blocks_meet" || c.kernel == "barrier_of_half" || c.kernel == "asynchronous" || c.kernel == "warp_of_half" {
+					to = r.alloc(4 * 256)
 				}
-				require.Equal(r, c.status, r.launch(c.kernel, 1, probe.Argument{From: from, To: to, N: c.n}))
+				require.Equal(r, c.status, r.launch(c.kernel, 1+int(c.n)/128, probe.Argument{From: from, To: to, N: c.n}))
 				if c.status == illegalAddress {
 					require.Equal(r, illegalAddress, probe.Synchronize(), "the error is sticky")
 				}

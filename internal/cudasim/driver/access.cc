@@ -97,6 +97,20 @@ inline void elsewhere(uintptr_t a, size_t bytes, bool write) {
     outside_of(a, bytes, write ? "writes" : "reads");
 }
 
+__attribute__((noinline)) void blocks_meet(uintptr_t a, const char *does) {
+  accuse(race_of_blocks, text("%s what another block of the launch has written, at %s", does, describe(a).c_str()));
+}
+
+// No block reads or writes what another block of the same launch writes.
+inline void meet(uintptr_t a, size_t bytes, bool write) {
+  for (uint32_t *w = writer(a); w <= writer(a + bytes - 1); w++) {
+    if (*w >= now.first && *w != now.block && bytes >= 4)
+      blocks_meet(a, write ? "writes" : "reads");
+    if (write)
+      *w = now.block;
+  }
+}
+
 inline void check_alignment(uintptr_t a, size_t bytes) {
   if (a % bytes != 0)
     stop(alignment, CUDA_ERROR_MISALIGNED_ADDRESS, text("accesses %zu bytes at %s, which is no multiple of that", bytes, describe(a).c_str()));
@@ -110,6 +124,7 @@ inline void read_access(void *p) {
     for (int i = 0; i < Bytes; i += 8)
       if (!fast_defined<(Bytes < 8 ? Bytes : 8)>(a + i))
         slow_device(a, Bytes, false);
+    meet(a, Bytes, false);
   } else if (in_shared(a)) {
     check_alignment(a, Bytes);
     shared_access(a, Bytes, false, now.thread);
@@ -128,6 +143,7 @@ inline void write_access(void *p) {
         slow_device(a, Bytes, true);
         break;
       }
+    meet(a, Bytes, true);
   } else if (in_shared(a)) {
     check_alignment(a, Bytes);
     shared_access(a, Bytes, true, now.thread);
@@ -139,9 +155,10 @@ inline void write_access(void *p) {
 // A structure, which moves in pieces of up to 16 bytes.
 void range_access(void *p, size_t bytes, bool write) {
   const auto a = reinterpret_cast<uintptr_t>(p);
-  if (on_device(a))
+  if (on_device(a)) {
     slow_device(a, bytes, write);
-  else if (in_shared(a))
+    meet(a, bytes, write);
+  } else if (in_shared(a))
     shared_access(a, bytes, write, now.thread);
   else
     elsewhere(a, bytes, write);
@@ -187,6 +204,7 @@ void cudasim_copy_begin(uint32_t to, const void *from, int bytes) {
     if (!on_device(source))
       outside_of(source, size_t(bytes), "copies");
     slow_device(source, size_t(bytes), false);
+    meet(source, size_t(bytes), false);
   }
   shared_access(a, 16, true, now.thread);
   for (Cell *c = cell(a); c <= cell(a + 15); c++)

@@ -226,7 +226,7 @@ CUresult run_kernel(Image &image, const cudasim_kernel &kernel, const std::strin
   now.shared = image.low;
   now.shared_bytes = image.high - image.low;
   now.cells = image.cells.data();
-  now.dynamic_bytes = grid.dynamic_bytes;
+  now.first = uint32_t((next_block + 1) % on_its_way);
   cudasim_now.block_extent = grid.threads;
   cudasim_now.grid_extent = grid.blocks;
   for (size_t i = 0; i < launch.threads; i++)

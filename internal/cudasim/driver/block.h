@@ -10,7 +10,7 @@ namespace cudasim {
 
 struct Grid {
   cudasim_index blocks, threads;
-  unsigned dynamic_bytes;
+  unsigned dynamic_bytes; // of shared memory; checked against the kernel's limit
 };
 
 // Runs all blocks. A kernel that reads or writes where it must not is stopped,
@@ -22,6 +22,7 @@ enum Wrong { bounds,
              alignment,
              never_written,
              race,
+             race_of_blocks,
              barrier_missed,
              copies_left,
              wrong_kinds };
@@ -32,9 +33,9 @@ struct Running {
   uintptr_t shared = 0, shared_bytes = 0; // its shared variables
   Cell *cells = nullptr;                  // their state
   uint32_t block = 0;                     // a number for each block that ever ran
+  uint32_t first = 0;                     // of the blocks of this launch
   uint32_t epoch = 0;                     // barriers passed in this block, from 1
   uint16_t thread = 0;                    // in the block
-  unsigned dynamic_bytes = 0;
 };
 extern Running now;
 extern uintptr_t stacks_first, stacks_bytes; // where the stacks of the threads lie

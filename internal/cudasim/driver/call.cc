@@ -50,7 +50,6 @@ CUresult check(const char *name, unsigned rules) {
       report(text("%s: no context is current on this thread: %s", name, bound.empty() ? "the call came from the wrong thread" : "it was destroyed"));
       return bound.empty() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_CONTEXT_IS_DESTROYED;
     }
-    c->threads.insert(std::this_thread::get_id());
     if (c->lost != CUDA_SUCCESS && !(rules & releases))
       return c->lost;
   }

@@ -100,7 +100,6 @@ struct Context {
   CUresult lost = CUDA_SUCCESS; // the sticky error after which nothing works
   Stream legacy;
   std::set<Stream *> streams; // without the legacy stream
-  std::set<std::thread::id> threads;
 };
 
 // Handles are numbers that are never used twice, so that a stale one is known.
@@ -148,8 +147,6 @@ public:
       n += entry.second->context == c;
     return n;
   }
-
-  size_t size() const { return live.size(); }
 
 private:
   const char *kind;

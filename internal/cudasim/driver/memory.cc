@@ -49,6 +49,7 @@ void discard(uintptr_t address, Allocation &a) {
   mprotect(reinterpret_cast<void *>(address), bytes, PROT_NONE);
   madvise(reinterpret_cast<void *>(address), bytes, MADV_DONTNEED);
   madvise(states(address), bytes, MADV_DONTNEED);
+  madvise(writer(address), bytes, MADV_DONTNEED);
   used -= bytes;
   a.alive = false;
 }
@@ -58,11 +59,11 @@ void discard(uintptr_t address, Allocation &a) {
 bool reserve_device_memory() {
   if (next_address != 0)
     return true;
-  void *p = mmap(nullptr, 2 * device_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *p = mmap(nullptr, 3 * device_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED)
     return false;
   device_base = reinterpret_cast<uintptr_t>(p);
-  if (mprotect(states(device_base), device_bytes, PROT_READ | PROT_WRITE) != 0)
+  if (mprotect(states(device_base), 2 * device_bytes, PROT_READ | PROT_WRITE) != 0)
     return false;
   next_address = device_base + page;
   return true;

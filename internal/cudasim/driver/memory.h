@@ -24,6 +24,9 @@ extern uintptr_t device_base;
 inline bool on_device(uintptr_t a) { return a - device_base < device_bytes; }
 inline uint8_t *states(uintptr_t a) { return reinterpret_cast<uint8_t *>(a + device_bytes); }
 
+// The block that wrote a word of four bytes last, numbered as Running::block.
+inline uint32_t *writer(uintptr_t a) { return reinterpret_cast<uint32_t *>((a & ~uintptr_t(3)) + 2 * device_bytes); }
+
 // Reserves the range; 0 or false means that there is no memory.
 bool reserve_device_memory();
 uintptr_t allocate(Context *owner, size_t bytes, const char *call);

@@ -70,6 +70,12 @@ extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(past_the_end)(con
     at(p.to)[i] = float(i);
 }
 
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(blocks_meet)(const __grid_constant__ argument p) {
+  const int64_t i = blockIdx.x * (blockDim.x - 1) + threadIdx.x; // the next block begins with the last element
+  if (i < p.n)
+    at(p.to)[i] = float(i);
+}
+
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(misaligned)(const __grid_constant__ argument p) {
   if (threadIdx.x == 0)
     *reinterpret_cast<uint64_t *>(p.to + 4) = 0;
