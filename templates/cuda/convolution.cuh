@@ -28,7 +28,6 @@ namespace reprise {
 // Shared memory that a ring may fill; more than 48 KiB would need a launch
 // attribute.
 constexpr int ring_bytes = 47 << 10;
-constexpr int stages = 3;
 
 // The taps that pixels of one parity meet along one axis: tap first + j * S
 // reads source base + i - j, i counting pixels of that parity.

@@ -6,12 +6,11 @@
 // Tiling, forward and input gradient: a thread makes V channels of a strip of
 // four pixels, one below the other, so that an input row is loaded once for all
 // output rows that it meets. The block's filters lie in shared memory as
-// [tap][channel]. Lanes of channels are neighbours in a warp.
-// A thread goes on to the strip that lies a grid further, and may sum what it
-// writes (see sums.cuh).
+// [tap][channel]. Lanes of channels are neighbours in a warp. A thread goes on to
+// the strip that lies a grid further, and may sum what it writes (see sums.cuh).
 // Grid: (strips of pixels or fewer, sets of Lanes*V channels). Block: 128 threads.
 #pragma once
-#include "weight_gradient.cuh"
+#include "convolution.cuh"
 
 namespace reprise {
 
@@ -187,32 +186,25 @@ __device__ __forceinline__ void depthwise_weight_gradient_partial(const reprise_
   constexpr int padding = (Kernel - 1) / 2;
   __shared__ one_sum shared[reduce_warps * Lanes * V];
   const int ky = blockIdx.z, channel = (blockIdx.y * Lanes + threadIdx.x % Lanes) * V;
-  constexpr int step = reduce_threads / Lanes;
   const Index pixels = Index(p.batch) * Index(p.output_height) * Index(p.output_width);
   const Index begin = Index(blockIdx.x) * Index(p.span), end = smaller(begin + Index(p.span), pixels);
-  const int step_rows = step / p.output_width, step_columns = step % p.output_width;
   one_sum part[Kernel][V] = {};
-  pixel_walk<Index, step> at;
-  at.start(begin + threadIdx.x / Lanes, p.output_height, p.output_width);
   if (channel < C)
-    for (; at.pixel < end; at.advance(p.output_height, p.output_width, step_rows, step_columns)) {
-      const int sy = at.y * Stride - padding + ky, sx = at.x * Stride - padding;
+    for (Index pixel = begin + threadIdx.x / Lanes; pixel < end; pixel += reduce_threads / Lanes) {
+      const Index column = pixel % Index(p.output_width), rest = pixel / Index(p.output_width);
+      const Index row = rest % Index(p.output_height), n = rest / Index(p.output_height);
+      const int sy = int(row) * Stride - padding + ky;
       if (sy < 0 || sy >= p.input_height)
         continue;
-      // All loads are on their way before the first is used.
-      const group<DY, V> dys = fetch<V>(pointer<const DY>(p.dy.data) + pixel_offset(p.dy, at.n, Index(at.y), Index(at.x)) + channel_offset<V, Index>(p.dy, channel));
-      group<X, V> xs[Kernel] = {};
-      const X *from = pointer<const X>(p.x.data) + at.n * Index(p.x.image) + Index(sy) * Index(p.x.row) + channel_offset<V, Index>(p.x, channel);
-#pragma unroll
-      for (int kx = 0; kx < Kernel; kx++)
-        if (sx + kx >= 0 && sx + kx < p.input_width)
-          xs[kx] = fetch<V>(from + Index(sx + kx) * Index(p.x.column));
       float dy[V];
-      widen<V>(dy, dys);
+      load<V>(dy, pointer<const DY>(p.dy.data) + pixel_offset(p.dy, n, row, column) + channel_offset<V, Index>(p.dy, channel));
 #pragma unroll
       for (int kx = 0; kx < Kernel; kx++) {
+        const int sx = int(column) * Stride - padding + kx;
+        if (sx < 0 || sx >= p.input_width)
+          continue;
         float x[V];
-        widen<V>(x, xs[kx]);
+        load<V>(x, pointer<const X>(p.x.data) + pixel_offset(p.x, n, Index(sy), Index(sx)) + channel_offset<V, Index>(p.x, channel));
 #pragma unroll
         for (int i = 0; i < V; i++)
           part[kx][i].a = fused_multiply_add(dy[i], x[i], part[kx][i].a);

@@ -58,6 +58,13 @@ __device__ __forceinline__ void batch_statistics_finish(const reprise_channel_ar
   __shared__ float centre[finish_channels];
   moments part[finish_rows];
   load_partial<C>(part, p.partial, p.rows);
+  // What the end needs is on its way from the start.
+  const int channel = blockIdx.x * finish_channels + threadIdx.x;
+  const bool writes = threadIdx.x < finish_channels && channel < C;
+  float *running_mean = pointer<float>(p.running_mean) + channel;
+  float *running_variance = pointer<float>(p.running_variance) + channel;
+  const float old_mean = writes ? *running_mean : 0x0p+0f, old_variance = writes ? *running_variance : 0x0p+0f;
+  const float weight = Cumulative ? divide(0x1p+0f, float(*pointer<const int64_t>(p.batches))) : float_from_bits(Momentum);
   two_sums sum[1] = {};
 #pragma unroll
   for (int i = 0; i < finish_rows; i++)
@@ -74,17 +81,13 @@ __device__ __forceinline__ void batch_statistics_finish(const reprise_channel_ar
     sum[0].a += fused_multiply_add(part[i].count * d, d, part[i].squares);
   }
   const float squares = merge_rows<finish_channels>(sum, shared).a, count = first.a;
-  const int channel = blockIdx.x * finish_channels + threadIdx.x;
-  if (threadIdx.x >= finish_channels || channel >= C)
+  if (!writes)
     return;
   pointer<float>(p.mean)[channel] = mean;
   pointer<float>(p.rstd)[channel] = divide(0x1p+0f, square_root(divide(squares, count) + float_from_bits(Epsilon)));
   const float unbiased = divide(squares, count > 0x1p+0f ? count - 0x1p+0f : 0x1p+0f);
-  const float weight = Cumulative ? divide(0x1p+0f, float(*pointer<const int64_t>(p.batches))) : float_from_bits(Momentum);
-  float *running_mean = pointer<float>(p.running_mean) + channel;
-  float *running_variance = pointer<float>(p.running_variance) + channel;
-  *running_mean = (0x1p+0f - weight) * *running_mean + weight * mean;
-  *running_variance = (0x1p+0f - weight) * *running_variance + weight * unbiased;
+  *running_mean = (0x1p+0f - weight) * old_mean + weight * mean;
+  *running_variance = (0x1p+0f - weight) * old_variance + weight * unbiased;
 }
 
 // What evaluation normalises with. One thread a channel.
