@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,13 +37,17 @@ func network(s *config.Settings) (run.Network, error) {
 // train runs the command as a user types it.
 func train(ctx context.Context, args ...string) (stdout, stderr string, err error) {
 	var out, progress bytes.Buffer
+	err = trainWith(ctx, &out, &progress, args...)
+	return out.String(), progress.String(), err
+}
+
+func trainWith(ctx context.Context, stdout, stderr io.Writer, args ...string) error {
 	command := run.Command(network)
 	command.SilenceErrors, command.SilenceUsage = true, true
-	command.SetOut(&out)
-	command.SetErr(&progress)
+	command.SetOut(stdout)
+	command.SetErr(stderr)
 	command.SetArgs(run.DoubleDashes(args))
-	err = command.ExecuteContext(ctx)
-	return out.String(), progress.String(), err
+	return command.ExecuteContext(ctx)
 }
 
 // scenery draws a data set of three training scenes and one for validation.
@@ -170,13 +175,8 @@ func (c canceller) Write(text []byte) (int, error) {
 func TestTrainInterrupted(t *testing.T) {
 	dataFile, dir := scenery(t), filepath.Join(t.TempDir(), "run")
 	ctx, cancel := context.WithCancel(t.Context())
-	command := run.Command(network)
-	command.SilenceErrors, command.SilenceUsage = true, true
 	var out bytes.Buffer
-	command.SetOut(&out)
-	command.SetErr(canceller{cancel})
-	command.SetArgs(run.DoubleDashes(usual(dataFile, dir, "-json")))
-	err := command.ExecuteContext(ctx)
+	err := trainWith(ctx, &out, canceller{cancel}, usual(dataFile, dir, "-json")...)
 	file := filepath.Join(dir, trainer.CheckpointName)
 	require.EqualError(t, err, "the fit was interrupted: context canceled; give the same command with --run.resume="+file+" to go on")
 	require.ErrorIs(t, err, context.Canceled)

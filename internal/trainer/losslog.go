@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/renameio/v2"
+
 	"github.com/reprise-ml/reprise/internal/data"
 )
 
@@ -40,12 +42,16 @@ func openLossLog(dir string, done int) (*lossLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.file, err = os.Create(path); err != nil {
+	// The lines that the checkpoint counts on are on disk at every moment: a fit
+	// that is killed before its next checkpoint resumes from the same one again.
+	if err := renameio.WriteFile(path, kept, 0o644); err != nil {
+		return nil, fmt.Errorf("run.dir: %w", err)
+	}
+	if l.file, err = os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0); err != nil {
 		return nil, fmt.Errorf("run.dir: %w", err)
 	}
 	l.out = bufio.NewWriter(l.file)
-	_, err = l.out.Write(kept)
-	return l, err
+	return l, nil
 }
 
 // read takes the first done lines of an earlier part of the fit.
