@@ -48,6 +48,15 @@ func TestOptimizerOnTheDevice(t *testing.T) {
 	require.Zero(t, second.KernelLaunches)
 	require.Greater(t, first.KernelLaunches, int64(500))
 
+	dev, err := cuda.Open(cuda.Options{})
+	require.NoError(t, err)
+	fit, err := replay.NewFit(dev, replay.Settings{})
+	require.NoError(t, err)
+	unknown := []Parameter[float32]{{Name: "w", Shape: []int{5, 7}}}
+	require.ErrorContains(t, optimizer[float32](t, Home{Fit: fit}, DefaultMuSGDOptions()).Place(Home{Fit: fit}, unknown), `declare it by musgd.Define("optimizer", 5, <the network's stages>)`)
+	require.NoError(t, fit.Close())
+	require.NoError(t, dev.Close())
+
 	beside := home(t)
 	onHost := script[float32](t, beside, beside, DefaultMuSGDOptions(), shapes)
 	for i, want := range onHost.weights {

@@ -86,7 +86,9 @@ func newGroup[T device.Float](home Home, name string, steps int, parameters []Pa
 		return nil, err
 	}
 	home.Wish.Precision = precisionOf[T]()
-	g.stage, err = home.Fit.AddStage(plan, home.Wish)
+	if g.stage, err = home.Fit.AddStage(plan, home.Wish); err != nil && home.Fit.Device().Kind != "host" {
+		return nil, fmt.Errorf("%w (the optimizer is a stage of its own, whose kernels are generated: declare it by musgd.Define(%q, %d, <the network's stages>) and run go generate)", err, name, steps)
+	}
 	return g, err
 }
 
