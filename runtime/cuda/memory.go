@@ -57,6 +57,9 @@ func (d *Device) allocate(bytes int64) (*block, error) {
 		return wrap("memory could not be allocated", err)
 	})
 	if err != nil {
+		if b.address != 0 { // taken before its size could be counted
+			err = errors.Join(err, cu.MemFree(b.address))
+		}
 		return nil, err
 	}
 	d.count(func(c *device.Counters) {
