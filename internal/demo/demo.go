@@ -133,7 +133,8 @@ func settingsOf(steps int, capture bool) (*config.Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Model.Scale, s.Model.Classes, s.Model.CaptureNetwork = "t", len(scenes.Classes), capture
+	s.Model.Scale, s.Model.Classes = "t", len(scenes.Classes)
+	s.Model.CaptureNetwork, s.Model.CaptureOptimizer = capture, capture
 	s.Data.ImgSize, s.Data.BatchSize = imageSize, batchSize
 	s.Trainer.MaxEpochs = (steps*batchSize + images - 1) / images
 	s.Trainer.GradientClip = 10
