@@ -23,7 +23,7 @@ type line struct {
 func (r *recorder) drawLoss(file string) error {
 	training := line{name: "training"}
 	for _, record := range r.records {
-		training.add(record.Epoch, record.Loss)
+		training.add(record.Epoch, float64(record.Loss))
 	}
 	lines := []line{training}
 	for _, found := range r.validationLines(func(name string) bool { return name == "loss" }) {
@@ -55,7 +55,7 @@ func (r *recorder) validationLines(chosen func(name string) bool) []line {
 				at[term.Name] = len(lines)
 				lines = append(lines, line{name: term.Name})
 			}
-			lines[at[term.Name]].add(record.Epoch, term.Value)
+			lines[at[term.Name]].add(record.Epoch, float64(term.Value))
 		}
 	}
 	return lines

@@ -32,11 +32,11 @@ const (
 type epochRecord struct {
 	Epoch int `json:"epoch"` // from 0
 	// Loss is the mean over the micro-batches of the epoch.
-	Loss float64 `json:"loss"`
+	Loss Number `json:"loss"`
 	// Images and Seconds are those since the epoch began or was resumed.
-	Images     int            `json:"images"`
-	Seconds    float64        `json:"seconds"`
-	Validation []trainer.Term `json:"validation,omitempty"`
+	Images     int      `json:"images"`
+	Seconds    float64  `json:"seconds"`
+	Validation []Figure `json:"validation,omitempty"`
 }
 
 // recorder keeps the figures of every epoch in a run folder, as CSV, as JSON
@@ -124,7 +124,7 @@ func (r *recorder) End(epoch int, validation []trainer.Term) {
 	}
 	// A resumed fit repeats the epoch that it was interrupted in.
 	r.records = slices.DeleteFunc(r.records, func(old epochRecord) bool { return old.Epoch >= epoch })
-	r.records = append(r.records, epochRecord{epoch, loss.value(), r.images, time.Since(r.began).Seconds(), validation})
+	r.records = append(r.records, epochRecord{epoch, Number(loss.value()), r.images, time.Since(r.began).Seconds(), figuresOf(validation)})
 	if err := r.write(); err != nil && !r.failed {
 		r.failed = true
 		if r.log != nil {
@@ -172,12 +172,12 @@ func (r *recorder) table() ([]byte, error) {
 	writer := csv.NewWriter(&text)
 	rows := [][]string{header}
 	for _, record := range r.records {
-		row := []string{strconv.Itoa(record.Epoch), number(record.Loss), strconv.Itoa(record.Images), number(record.Seconds)}
+		row := []string{strconv.Itoa(record.Epoch), number(float64(record.Loss)), strconv.Itoa(record.Images), number(record.Seconds)}
 		for _, name := range names {
 			cell := ""
 			for _, term := range record.Validation {
 				if term.Name == name {
-					cell = number(term.Value)
+					cell = number(float64(term.Value))
 				}
 			}
 			row = append(row, cell)

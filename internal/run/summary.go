@@ -27,9 +27,9 @@ type Summary struct {
 	Images  int     `json:"images"` // trained on since the start or resume
 	Seconds float64 `json:"seconds"`
 
-	FirstEpochLoss float64        `json:"firstEpochLoss"` // mean
-	LastEpochLoss  float64        `json:"lastEpochLoss"`  // mean
-	Validation     []trainer.Term `json:"validation,omitempty"`
+	FirstEpochLoss Number   `json:"firstEpochLoss"` // mean
+	LastEpochLoss  Number   `json:"lastEpochLoss"`  // mean
+	Validation     []Figure `json:"validation,omitempty"`
 
 	Recording  replay.Report     `json:"recording"`
 	Hashes     checkpoint.Hashes `json:"hashes"`
@@ -44,7 +44,7 @@ func summarise[T device.Float](s *config.Settings, f *trainer.Fit[T], m *meter, 
 	out := &Summary{
 		Task: s.Task, Scale: s.Model.Scale, Classes: s.Model.Classes, Device: s.Device, Precision: s.Trainer.Precision,
 		Steps: f.Steps(), Images: m.seen, Seconds: took.Seconds(),
-		Validation: m.validation, Recording: f.Report(), Hashes: hashes,
+		Validation: figuresOf(m.validation), Recording: f.Report(), Hashes: hashes,
 	}
 	losses := f.Losses()
 	out.Epochs = (len(losses) + m.batches - 1) / m.batches
@@ -58,7 +58,7 @@ func summarise[T device.Float](s *config.Settings, f *trainer.Fit[T], m *meter, 
 			last.add(v)
 		}
 	}
-	out.FirstEpochLoss, out.LastEpochLoss = first.value(), last.value()
+	out.FirstEpochLoss, out.LastEpochLoss = Number(first.value()), Number(last.value())
 	if s.Run.Dir != "" {
 		out.Checkpoint = filepath.Join(s.Run.Dir, trainer.CheckpointName)
 	}
@@ -67,7 +67,7 @@ func summarise[T device.Float](s *config.Settings, f *trainer.Fit[T], m *meter, 
 
 // Fall is by how much the mean loss of an epoch fell from the first to the
 // last, as a fraction of the first.
-func (s *Summary) Fall() float64 { return 1 - s.LastEpochLoss/s.FirstEpochLoss }
+func (s *Summary) Fall() float64 { return 1 - float64(s.LastEpochLoss/s.FirstEpochLoss) }
 
 // WriteJSON writes the summary for programs.
 func (s *Summary) WriteJSON(w io.Writer) error {
