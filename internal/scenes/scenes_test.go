@@ -3,6 +3,8 @@ package scenes
 import (
 	"context"
 	"io/fs"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,6 +126,52 @@ func TestObjectIsDrawnInsideItsBox(t *testing.T) {
 		}
 		require.Positive(t, drawn)
 	}
+}
+
+// Objects are drawn where their labels say and nowhere else.
+func TestObjectsAreDrawn(t *testing.T) {
+	options := Options{Size: 96, Objects: 4, Seed: 11}
+	drawn := 0
+	for index := range 6 {
+		scene, err := Draw(options, index)
+		require.NoError(t, err)
+		bare := ground(rand.New(rand.NewPCG(options.Seed, uint64(index))), options.Size)
+		changed, inside := 0, 0
+		for y := range options.Size {
+			for x := range options.Size {
+				in, near := false, false
+				for _, object := range scene.Objects {
+					in = in || object.Box.Contains(float64(x), float64(y))
+					wide := object.Box
+					wide.Width, wide.Height = wide.Width+8, wide.Height+8
+					near = near || wide.Contains(float64(x), float64(y))
+				}
+				differs := bare.RGBAAt(x, y) != scene.Image.RGBAAt(x, y)
+				require.False(t, differs && !near, "picture %d differs from its ground at %d, %d", index, x, y)
+				if in {
+					inside++
+				}
+				if in && differs {
+					changed++
+				}
+			}
+		}
+		require.GreaterOrEqual(t, changed, inside/3)
+		drawn += changed
+	}
+	require.Greater(t, drawn, 500)
+}
+
+// The ground has grain on every pixel, without which networks learn the smooth.
+func TestGroundHasGrain(t *testing.T) {
+	canvas := ground(rand.New(rand.NewPCG(1, 1)), 96)
+	sum := 0.0
+	for y := range 96 {
+		for x := 1; x < 95; x++ {
+			sum += math.Abs(float64(canvas.RGBAAt(x-1, y).G) - 2*float64(canvas.RGBAAt(x, y).G) + float64(canvas.RGBAAt(x+1, y).G))
+		}
+	}
+	require.Greater(t, sum/(96*94), 4.5)
 }
 
 func TestOptionsAreChecked(t *testing.T) {

@@ -174,11 +174,59 @@ func TestTilesReadBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, whole.Pixels[3*(100*7+40):3*(100*8)], tile.Raster.Pixels[3*60*7:3*60*8])
 
+	text, err := os.ReadFile(filepath.Join(out, "annotations", "instances_train.json"))
+	require.NoError(t, err)
+	var written tiledFile
+	require.NoError(t, json.Unmarshal(text, &written))
+	require.InDeltaSlice(t, []float64{200, 220, 220}, []float64{written.Annotations[0].Area, written.Annotations[1].Area, written.Annotations[2].Area}, 1e-9)
+	require.InDelta(t, 20.0/22, written.Annotations[1].Visible, 1e-9)
+	require.InDelta(t, 1, written.Annotations[2].Visible, 1e-9)
+
 	_, err = Tile(context.Background(), request)
 	require.ErrorContains(t, err, "is not empty; give a new directory")
+	writePicture(t, root, "train/images/more/P1.png", 40, 60)
+	request.Dir = filepath.Join(root, "again")
+	_, err = Tile(context.Background(), request)
+	require.ErrorContains(t, err, filepath.Join("more", "P1.png")+": a second image of this name; rename one")
 	request.Tiling.Overlap = 60
 	_, err = Tile(context.Background(), request)
 	require.ErrorContains(t, err, "tiling: patch 60 with overlap 60")
+}
+
+// What is counted besides faults: difficult objects and the sizes of rotated
+// boxes, not of their envelopes; crowds and what has no usable outline.
+func TestCheckCounts(t *testing.T) {
+	root := t.TempDir()
+	writePicture(t, root, "train/images/P1.png", 100, 100)
+	// A box of 40 x 4 pixels at 45 degrees: the root of its area is 12.6, that of
+	// the envelope 31.
+	writeText(t, root, "train/labelTxt/P1.txt", "30 30 58.28 58.28 55.46 61.11 27.17 32.83 ship 1\n")
+	report, err := Check(context.Background(), root, "")
+	require.NoError(t, err)
+	split := report.Splits[0]
+	require.Equal(t, []any{"obb", 1, 1}, []any{report.Task, split.Instances, split.Difficult})
+	require.Equal(t, Count{"8 to 16", 1}, split.Sizes[1])
+
+	root = t.TempDir()
+	writePicture(t, root, "train/a.png", 40, 30)
+	writeText(t, root, "annotations/instances_train.json", `{"images": [{"id": 1, "file_name": "a.png", "width": 40, "height": 30}],
+		"categories": [{"id": 1, "name": "person"}], "annotations": [
+		{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "iscrowd": 1},
+		{"id": 2, "image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "segmentation": [[1, 2]]}]}`)
+	report, err = Check(context.Background(), root, "detect")
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1}, []int{report.Splits[0].Crowds, report.Splits[0].Unusable})
+	var text bytes.Buffer
+	require.NoError(t, report.WriteText(&text))
+	require.Contains(t, text.String(), "1 crowd regions left out\n  1 instances without a usable outline left out\n")
+}
+
+// The good images of a faulty data set can be looked at.
+func TestViewLeavesOutFaults(t *testing.T) {
+	file, _ := faultyFolder(t)
+	files, err := View(context.Background(), ViewRequest{Path: file, Split: "train", Count: 9, Dir: t.TempDir()})
+	require.NoError(t, err)
+	require.Len(t, files, 4, "three good images and the sheet")
 }
 
 func TestAnnotateChecksLabels(t *testing.T) {
