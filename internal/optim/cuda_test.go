@@ -28,20 +28,20 @@ func TestOptimizerOnTheDevice(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, built.Digest, generated.Digest, "run go generate ./...")
 
-	run := func(record bool) (outcome[float32], replay.StageReport) {
+	run := func(record bool) (map[string]string, []Parameter[float32], replay.StageReport) {
 		dev, err := cuda.Open(cuda.Options{})
 		require.NoError(t, err)
 		fit, err := replay.NewFit(dev, replay.Settings{Batch: 4, Strict: record})
 		require.NoError(t, err)
 		at := Home{Fit: fit, Wish: replay.StageOptions{Capture: record}}
-		out := script[float32](t, at, home(t), DefaultMuSGDOptions(), shapes)
+		kept, parameters := script[float32](t, at, home(t), DefaultMuSGDOptions(), shapes)
 		report := at.stage()
 		require.NoError(t, fit.Close())
 		require.NoError(t, dev.Close())
-		return out, report
+		return kept, parameters, report
 	}
-	native, first := run(false)
-	replayed, second := run(true)
+	native, weights, first := run(false)
+	replayed, _, second := run(true)
 	require.Equal(t, native, replayed)
 	require.Zero(t, first.GraphLaunches)
 	require.Equal(t, int64(6), second.GraphLaunches)
@@ -58,13 +58,13 @@ func TestOptimizerOnTheDevice(t *testing.T) {
 	require.NoError(t, dev.Close())
 
 	beside := home(t)
-	onHost := script[float32](t, beside, beside, DefaultMuSGDOptions(), shapes)
-	for i, want := range onHost.weights {
-		wide := make([]float64, len(want))
-		for k, v := range want {
+	kept, onHost := script[float32](t, beside, beside, DefaultMuSGDOptions(), shapes)
+	for i, want := range onHost {
+		wide := make([]float64, len(want.Value))
+		for k, v := range want.Value {
 			wide[k] = float64(v)
 		}
-		requireRelative(t, wide, native.weights[i], 1e-5, "weight %d", i)
+		requireRelative(t, wide, weights[i].Value, 1e-5, "weight %d", i)
 	}
-	require.Len(t, native.state, len(onHost.state))
+	require.Len(t, native, len(kept))
 }

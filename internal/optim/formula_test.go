@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -134,13 +133,4 @@ func requireRelative[T device.Float](t *testing.T, want []float64, got []T, tole
 		difference, norm = difference+math.Pow(float64(got[i])-w, 2), norm+w*w
 	}
 	require.LessOrEqual(t, math.Sqrt(difference), tolerance*math.Sqrt(norm), fmt.Sprintf(what, args...))
-}
-
-// values copies the weights of parameters.
-func values[T device.Float](parameters []Parameter[T]) [][]T {
-	var out [][]T
-	for _, p := range parameters {
-		out = append(out, slices.Clone(p.Value))
-	}
-	return out
 }

@@ -1,17 +1,28 @@
 package verify_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/internal/trainer"
 	"github.com/reprise-ml/reprise/internal/verify"
 	"github.com/reprise-ml/reprise/runtime/device"
 )
 
-// elsewhere is a device that is not the host.
+// elsewhere is a device that is not the host and that holds no code for the
+// optimizer of an objective, which nobody generates.
 type elsewhere struct{ device.Device }
+
+// Load implements device.Device.
+func (e elsewhere) Load(plan *ir.Stage, precision device.Precision) (device.Stage, error) {
+	if plan.Name == "optimizer_2" {
+		return nil, errors.New("no code for this plan")
+	}
+	return e.Device.Load(plan, precision)
+}
 
 // Info implements device.Device.
 func (e elsewhere) Info() device.Info {
