@@ -15,7 +15,7 @@ const OptimizerDigest = "fdf7c443deae374571ba1884bb481290b126550663880d724f1b2d3
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "109cb1d7e72ecebd90903369f8e796586d2f0e8cdcc42601f27f12245d94fabe"
+const OptimizerKernels = "6042e9b39f70d5a7e4ebce8d36ea344c5e3804b4fa92599ded863ef8b32f6b58"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

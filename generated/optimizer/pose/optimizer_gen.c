@@ -20760,14 +20760,10 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_join, 8, 0, NULL},
 };
 
-// The backward pass with cotangents for new_momentum_1x21, update_1x21, new_momentum_1x42, update_1x42, new_momentum_1x85, update_1x85, new_momentum_4x21, update_4x21, new_momentum_4x42, update_4x42, new_momentum_4x85, update_4x85, new_momentum_16x27, update_16x27, new_momentum_16x144, update_16x144, new_momentum_21x9, update_21x9, new_momentum_21x21, update_21x21, new_momentum_21x64, update_21x64, new_momentum_32x32, update_32x32, new_momentum_32x64, update_32x64, new_momentum_32x144, update_32x144, new_momentum_32x288, update_32x288, new_momentum_42x9, update_42x9, new_momentum_42x42, update_42x42, new_momentum_42x128, update_42x128, new_momentum_64x9, update_64x9, new_momentum_64x48, update_64x48, new_momentum_64x64, update_64x64, new_momentum_64x96, update_64x96, new_momentum_64x128, update_64x128, new_momentum_64x256, update_64x256, new_momentum_64x576, update_64x576, new_momentum_68x21, update_68x21, new_momentum_68x42, update_68x42, new_momentum_68x85, update_68x85, new_momentum_85x9, update_85x9, new_momentum_85x85, update_85x85, new_momentum_85x256, update_85x256, new_momentum_128x9, update_128x9, new_momentum_128x96, update_128x96, new_momentum_128x128, update_128x128, new_momentum_128x192, update_128x192, new_momentum_128x256, update_128x256, new_momentum_128x384, update_128x384, new_momentum_128x1152, update_128x1152, new_momentum_256x9, update_256x9, new_momentum_256x128, update_256x128, new_momentum_256x256, update_256x256, new_momentum_256x384, update_256x384, new_momentum_256x512, update_256x512, new_momentum_256x1152, update_256x1152, new_momentum_vectors, update_vectors.
-static const struct reprise_step steps_backward_0[] = {
-};
-
 static const struct reprise_program programs[] = {
     {steps_forward_training, 2458, 1323},
     {steps_forward_evaluation, 2458, 1323},
-    {steps_backward_0, 0, 0},
+    {NULL, 0, 0},
 };
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {

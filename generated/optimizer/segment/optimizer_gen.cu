@@ -1317,7 +1317,6 @@ namespace reprise {
 // Shared memory that a ring may fill; more than 48 KiB would need a launch
 // attribute.
 constexpr int ring_bytes = 47 << 10;
-constexpr int stages = 3;
 
 // The taps that pixels of one parity meet along one axis: tap first + j * S
 // reads source base + i - j, i counting pixels of that parity.
@@ -1635,7 +1634,7 @@ __device__ __forceinline__ void convolution(const reprise_convolution_arguments 
 // Batched matrix products, for attention.
 //
 // Tiling: 64 x BN of Y a block, the depth in steps of tile_depth through a ring
-// of three stages. A and B are brought as they lie in memory: along the depth
+// of stages. A and B are brought as they lie in memory: along the depth
 // or along their other dimension, whichever is contiguous (ByDepth: the other),
 // and turned on the way to the tensor cores. Whether 16-byte copies are aligned
 // may depend on the sizes of a call: attention over a map has as many columns as
@@ -1701,6 +1700,7 @@ __device__ __forceinline__ void matmul(const reprise_matmul_arguments &p) {
     typename product::tile_a a;
     typename product::tile_b b;
   };
+  constexpr int stages = int(sizeof(stage)) * 4 <= ring_bytes ? 4 : 3;
   __shared__ stage ring[stages];
   const Index outer = Index(blockIdx.z) / Index(p.extent[1]), inner = Index(blockIdx.z) % Index(p.extent[1]);
   const A *a = pointer<const A>(p.a.data) + outer * Index(p.a.stride[0]) + inner * Index(p.a.stride[1]);

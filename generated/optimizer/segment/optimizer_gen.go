@@ -15,7 +15,7 @@ const OptimizerDigest = "931966712bd8a842d64aeee2dabe3ca8ef1adaba04c378dc0b103e3
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "9a42e45231307fa6e2c388a2fa6febeef603656ba37228097bb24187b3324a41"
+const OptimizerKernels = "db0d19d7f77b096b572f834e6b5d0da47451e9c6cd81a983bca141321c4fd2e8"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -17042,14 +17042,10 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_join, 8, 0, NULL},
 };
 
-// The backward pass with cotangents for new_momentum_4x16, update_4x16, new_momentum_4x21, update_4x21, new_momentum_4x42, update_4x42, new_momentum_8x27, update_8x27, new_momentum_8x72, update_8x72, new_momentum_16x9, update_16x9, new_momentum_16x16, update_16x16, new_momentum_16x32, update_16x32, new_momentum_16x72, update_16x72, new_momentum_16x144, update_16x144, new_momentum_21x9, update_21x9, new_momentum_21x21, update_21x21, new_momentum_21x64, update_21x64, new_momentum_32x9, update_32x9, new_momentum_32x24, update_32x24, new_momentum_32x32, update_32x32, new_momentum_32x48, update_32x48, new_momentum_32x64, update_32x64, new_momentum_32x128, update_32x128, new_momentum_32x288, update_32x288, new_momentum_42x9, update_42x9, new_momentum_42x42, update_42x42, new_momentum_42x128, update_42x128, new_momentum_64x9, update_64x9, new_momentum_64x48, update_64x48, new_momentum_64x64, update_64x64, new_momentum_64x96, update_64x96, new_momentum_64x128, update_64x128, new_momentum_64x192, update_64x192, new_momentum_64x576, update_64x576, new_momentum_128x9, update_128x9, new_momentum_128x64, update_128x64, new_momentum_128x128, update_128x128, new_momentum_128x192, update_128x192, new_momentum_128x256, update_128x256, new_momentum_128x576, update_128x576, new_momentum_vectors, update_vectors.
-static const struct reprise_step steps_backward_0[] = {
-};
-
 static const struct reprise_program programs[] = {
     {steps_forward_training, 2020, 1083},
     {steps_forward_evaluation, 2020, 1083},
-    {steps_backward_0, 0, 0},
+    {NULL, 0, 0},
 };
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {

@@ -15,7 +15,7 @@ const OptimizerDigest = "e651a3c826fe5ab4a47cb2bdbefbf8a56c03601e1f181774a15703f
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "f6ebbb74437f056e6378d4d85b52f4c7ca18c15830d30916d00f4edc871b7a4b"
+const OptimizerKernels = "aaf35d2fcb0fdabf65a251886a4e9a9781b1fad4c549ce8397675046d52e8cb2"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

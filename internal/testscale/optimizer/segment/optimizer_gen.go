@@ -15,7 +15,7 @@ const OptimizerDigest = "6be75763304b24193031625dc702e26abb610d7b0f526b7f28236ae
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "a8cfea97e267f316b56496db50a1d9666cb675617e198487c56f89c851bad0b3"
+const OptimizerKernels = "0ab2c4764200398c940982e8f683ddb79b2b6831005f37292ad3830cc8570b5b"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -3976,14 +3976,10 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_join, 8, 0, NULL},
 };
 
-// The backward pass with cotangents for new_momentum_3x12, update_3x12, new_momentum_5x8, update_5x8, new_momentum_8x549, update_8x549, new_momentum_12x549, update_12x549, new_momentum_16x21, update_16x21, new_momentum_16x27, update_16x27, new_momentum_21x144, update_21x144, new_momentum_24x189, update_24x189, new_momentum_vectors, update_vectors.
-static const struct reprise_step steps_backward_0[] = {
-};
-
 static const struct reprise_program programs[] = {
     {steps_forward_training, 432, 243},
     {steps_forward_evaluation, 432, 243},
-    {steps_backward_0, 0, 0},
+    {NULL, 0, 0},
 };
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
