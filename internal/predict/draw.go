@@ -23,7 +23,9 @@ func Draw(raster *data.Raster, instances []Instance, labels checkpoint.Labels) (
 		if instance.Mask != nil {
 			annotations[i].Mask = alphaOf(instance.Mask)
 		}
-		annotations[i].Bones = labels.Skeleton
+		if len(instance.Keypoints) > 0 {
+			annotations[i].Bones = labels.Skeleton
+		}
 		for _, p := range instance.Keypoints {
 			annotations[i].Points = append(annotations[i].Points, picture.Mark{Point: p})
 		}
