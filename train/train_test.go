@@ -78,7 +78,7 @@ func TestRun(t *testing.T) {
 // say how to get it.
 func TestRunRefuses(t *testing.T) {
 	text := stdout(t, func() {
-		require.EqualError(t, train.Run(context.Background(), network(), nil), "-data is not set; give the data.yaml of a data set")
+		require.EqualError(t, train.Run(context.Background(), network(), nil), "-data is not set; give the data.yaml or the root directory of a data set")
 		err := train.Run(context.Background(), network(), []string{"-data", "x", "-model.scale=n"})
 		require.EqualError(t, err, "the generated network is obb at scale t with 4 classes, the settings ask for obb at scale n with 4 classes; change model.scale and model.classes, or generate that network with reprise new")
 		require.ErrorContains(t, train.Run(context.Background(), network(), []string{"-model.scales=n"}), "did you mean --model.scale?")

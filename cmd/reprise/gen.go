@@ -25,6 +25,8 @@ folder -out, which has the name of that folder.
 
 Kernel images that were compiled from other source than what is generated are
 removed; -images compiles new ones (see reprise image).`,
+		Example: `  reprise gen ./tasks/detect ./tasks/obb
+  reprise gen -check -out generated/obb ./tasks/obb`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, patterns []string) error {
 			config.Patterns = patterns

@@ -24,6 +24,8 @@ func newImageCommand() *cobra.Command {
 Each folder is a generated package. The image of each of its stages is written
 beside the kernels' source, where builds with -tags cuda embed it. It carries the
 digest of that source: an image of other source is refused when it is loaded.`,
+		Example: `  reprise image generated/obb
+  reprise image -compiler clang -precisions fp32 generated/detect generated/obb`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, folders []string) error {
 			config, err := imageConfig(command.Context(), compiler, precisions, wide)

@@ -69,7 +69,7 @@ func TestMistakesAreOneLine(t *testing.T) {
 		{`-device: device is "tpu"; use host or cuda`, []string{"verify", "-golden", reference, "-device", "tpu"}},
 		{"0 folders given; give one, such as reprise new ships", []string{"new"}},
 		{"2 folders given; give one, such as reprise new ships", []string{"new", "a", "b"}},
-		{"-data is not set; give the data.yaml of a data set", []string{"train", "-task", "obb"}},
+		{"-data is not set; give the data.yaml or the root directory of a data set", []string{"train", "-task", "obb"}},
 		{"-steps is 0; use 1 or more", []string{"demo", "-steps", "0", "-out", t.TempDir()}},
 		{"unknown flag --goldn; did you mean --golden?", []string{"verify", "-goldn", "x"}},
 		{"unknown flag --model.capture; did you mean --model.capture_network?", []string{"train", "--model.capture=true"}},

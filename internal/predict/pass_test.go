@@ -1,6 +1,8 @@
 package predict
 
 import (
+	"image"
+	"image/color"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,9 +81,10 @@ func TestDrawShowsEveryPart(t *testing.T) {
 	box := geometry.Box{X1: 20, Y1: 10, X2: 90, Y2: 50}
 	rotated := geometry.RotatedBox{CenterX: 60, CenterY: 30, Width: 50, Height: 14, Angle: 0.4}
 	points := []geometry.Point{{X: 30, Y: 20}, {X: 70, Y: 40}}
-	pixels := mask.New(128, 64)
+	pixels, alpha := mask.New(128, 64), image.NewAlpha(image.Rect(0, 0, 128, 64))
 	for column := 30; column < 60; column++ {
 		pixels.Set(30, column)
+		alpha.SetAlpha(column, 30, color.Alpha{A: 255})
 	}
 	boxed := picture.FromBox(box, 1, picture.Label("plane", 0.5))
 	for name, test := range map[string]struct {
@@ -90,7 +93,7 @@ func TestDrawShowsEveryPart(t *testing.T) {
 	}{
 		"box":     {func(*Instance) {}, func(*picture.Annotation) {}},
 		"rotated": {func(i *Instance) { i.Rotated = &rotated }, func(a *picture.Annotation) { *a = picture.FromRotated(rotated, 1, a.Text) }},
-		"mask":    {func(i *Instance) { i.Mask = pixels }, func(a *picture.Annotation) { a.Mask = alphaOf(pixels) }},
+		"mask":    {func(i *Instance) { i.Mask = pixels }, func(a *picture.Annotation) { a.Mask = alpha }},
 		"keypoints": {func(i *Instance) { i.Keypoints = points }, func(a *picture.Annotation) {
 			a.Points, a.Bones = []picture.Mark{{Point: points[0]}, {Point: points[1]}}, labels.Skeleton
 		}},

@@ -30,7 +30,7 @@ Recording changes no byte of the result.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if c.data == "" {
-				return errors.New("-data is not set; give the data.yaml of a data set")
+				return errors.New("-data is not set; give the data.yaml or the root directory of a data set")
 			}
 			settings, err := c.settings(command)
 			if err != nil {
@@ -45,7 +45,7 @@ Recording changes no byte of the result.`,
 	}
 	command.SetFlagErrorFunc(SuggestFlag)
 	flags := command.Flags()
-	flags.StringVar(&c.data, "data", "", "`FILE` that describes the data set: data.yaml")
+	flags.StringVar(&c.data, "data", "", "`FILE` data.yaml, or the root directory of a data set")
 	flags.StringVar(&c.config, "config", "", "YAML `FILE` of settings")
 	flags.BoolVar(&c.json, "json", false, "write the summary as JSON")
 	flags.BoolVar(&c.explain, "explain", false, "before the first step, print what is recorded of each stage, what is not, and why")

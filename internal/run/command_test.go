@@ -199,7 +199,7 @@ func TestTrainRefuses(t *testing.T) {
 		name, want string
 		args       []string
 	}{
-		{"no data", "-data is not set; give the data.yaml of a data set", []string{"-task", "obb"}},
+		{"no data", "-data is not set; give the data.yaml or the root directory of a data set", []string{"-task", "obb"}},
 		{"no task", "task", []string{"-data", dataFile}},
 		{"unknown key", "unknown flag --trainer.max_epoch; did you mean --trainer.max_epochs?", usual(dataFile, none, "--trainer.max_epoch=3")},
 		{"no section", "unknown flag --batchsize; did you mean --data.batch_size?", usual(dataFile, none, "-batchsize=3")},
