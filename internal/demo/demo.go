@@ -184,9 +184,12 @@ func report(name string, f *trainer.Fit[float32], took time.Duration) (*Arm, err
 	return arm, nil
 }
 
+// count adds up launches; a step counts as replayed when every stage was.
 func count(arm *Arm, r replay.Report) {
-	for _, s := range r.Stages {
-		arm.Replayed += s.Replayed
+	for i, s := range r.Stages {
+		if i == 0 || s.Replayed < arm.Replayed {
+			arm.Replayed = s.Replayed
+		}
 		arm.KernelLaunches += s.KernelLaunches
 		arm.GraphLaunches += s.GraphLaunches
 	}
