@@ -263,9 +263,9 @@ struct convolution_kernel {
         continue;
       to[i] = rows.place(p.output, m);
       if constexpr (Accumulate)
-        old[i] = fetch<V>(pointer<const Y>(p.output.data) + to[i]);
+        old[i] = fetch_channels<width, V>(pointer<const Y>(p.output.data) + to[i], column());
       if constexpr (sums::reads_below)
-        below[i] = fetch<V>(pointer<const typename sums::below>(p.below.data) + rows.place(p.below, m));
+        below[i] = fetch_channels<width, V>(pointer<const typename sums::below>(p.below.data) + rows.place(p.below, m), column());
     }
 #pragma unroll
     for (int i = 0; i < rows_at_once; i++) {

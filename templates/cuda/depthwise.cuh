@@ -60,7 +60,7 @@ struct depthwise_strip {
         if (sy < 0 || sy >= p.input_height)
           continue;
         float v[V];
-        load<V>(v, from + Index(sy) * Index(p.input.row) + Index(sx) * Index(p.input.column));
+        widen<V>(v, fetch_channels<C, V>(from + Index(sy) * Index(p.input.row) + Index(sx) * Index(p.input.column), channel));
 #pragma unroll
         for (int s = 0; s < strip; s++) {
           const int ky = r - s * Stride;
@@ -87,10 +87,10 @@ struct depthwise_strip {
       Y *to = pointer<Y>(p.output.data) + pixel_offset(p.output, n, Index(y + s), Index(x)) + channel_offset<V, Index>(p.output, channel);
       group<typename Sums::below, V> below;
       if constexpr (Sums::reads_below)
-        below = fetch<V>(pointer<const typename Sums::below>(p.below.data) + pixel_offset(p.below, n, Index(y + s), Index(x)) + channel_offset<V, Index>(p.below, channel));
+        below = fetch_channels<C, V>(pointer<const typename Sums::below>(p.below.data) + pixel_offset(p.below, n, Index(y + s), Index(x)) + channel_offset<V, Index>(p.below, channel), channel);
       float v[V], old[V] = {};
       if constexpr (Accumulate)
-        load<V>(old, to);
+        widen<V>(old, fetch_channels<C, V>(static_cast<const Y *>(to), channel));
 #pragma unroll
       for (int i = 0; i < V; i++)
         v[i] = sum[s][i] + old[i];
@@ -157,7 +157,7 @@ __device__ __forceinline__ void depthwise_gradient_strided(const reprise_convolu
   DX *to = pointer<DX>(p.output.data) + pixel_offset(p.output, n, Index(y), Index(x)) + channel_offset<V, Index>(p.output, channel);
   float sum[V] = {};
   if constexpr (Accumulate)
-    load<V>(sum, to);
+    widen<V>(sum, fetch_channels<C, V>(static_cast<const DX *>(to), channel));
   for (int ky = 0; ky < Kernel; ky++) {
     const int ay = y + padding - ky;
     if (ay < 0 || ay % Stride != 0 || ay / Stride >= p.input_height)
@@ -167,7 +167,7 @@ __device__ __forceinline__ void depthwise_gradient_strided(const reprise_convolu
       if (ax < 0 || ax % Stride != 0 || ax / Stride >= p.input_width)
         continue;
       float v[V], w[V];
-      load<V>(v, pointer<const DY>(p.input.data) + pixel_offset(p.input, n, Index(ay / Stride), Index(ax / Stride)) + channel_offset<V, Index>(p.input, channel));
+      widen<V>(v, fetch_channels<C, V>(pointer<const DY>(p.input.data) + pixel_offset(p.input, n, Index(ay / Stride), Index(ax / Stride)) + channel_offset<V, Index>(p.input, channel), channel));
       load<V>(w, filter + (ky * Kernel + kx) * width + lane);
 #pragma unroll
       for (int i = 0; i < V; i++)
@@ -197,14 +197,14 @@ __device__ __forceinline__ void depthwise_weight_gradient_partial(const reprise_
       if (sy < 0 || sy >= p.input_height)
         continue;
       float dy[V];
-      load<V>(dy, pointer<const DY>(p.dy.data) + pixel_offset(p.dy, n, row, column) + channel_offset<V, Index>(p.dy, channel));
+      widen<V>(dy, fetch_channels<C, V>(pointer<const DY>(p.dy.data) + pixel_offset(p.dy, n, row, column) + channel_offset<V, Index>(p.dy, channel), channel));
 #pragma unroll
       for (int kx = 0; kx < Kernel; kx++) {
         const int sx = int(column) * Stride - padding + kx;
         if (sx < 0 || sx >= p.input_width)
           continue;
         float x[V];
-        load<V>(x, pointer<const X>(p.x.data) + pixel_offset(p.x, n, Index(sy), Index(sx)) + channel_offset<V, Index>(p.x, channel));
+        widen<V>(x, fetch_channels<C, V>(pointer<const X>(p.x.data) + pixel_offset(p.x, n, Index(sy), Index(sx)) + channel_offset<V, Index>(p.x, channel), channel));
 #pragma unroll
         for (int i = 0; i < V; i++)
           part[kx][i].a = fused_multiply_add(dy[i], x[i], part[kx][i].a);

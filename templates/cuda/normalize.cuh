@@ -70,7 +70,7 @@ struct channel_part {
 #pragma unroll
     for (int r = 0; r < rows_a_thread; r++)
       if (exists(r))
-        to[r] = fetch<V>(pointer<const T>(t.data) + offset<Rank>(r, p, t));
+        to[r] = fetch_channels<C, V>(pointer<const T>(t.data) + offset<Rank>(r, p, t), channel);
   }
 };
 
@@ -127,7 +127,7 @@ __device__ __forceinline__ void normalize_gradient(const reprise_channel_argumen
     widen<V>(dy, dys[r]);
     DX *to = pointer<DX>(p.y.data) + part.template offset<Rank>(r, p, p.y);
     if constexpr (Accumulate)
-      load<V>(dx, to);
+      widen<V>(dx, fetch_channels<C, V>(static_cast<const DX *>(to), part.channel));
 #pragma unroll
     for (int i = 0; i < V; i++) {
       const float xhat = k.hat(x[i], i);

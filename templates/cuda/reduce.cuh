@@ -124,7 +124,7 @@ __device__ __forceinline__ void channel_sum_partial(const reprise_channel_argume
   if (channel < C)
     for (Index row = begin + threadIdx.x / ChannelLanes; row < end; row += reduce_threads / ChannelLanes) {
       float dy[V];
-      load<V>(dy, pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(row, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride));
+      widen<V>(dy, fetch_channels<C, V>(pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(row, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride), channel));
 #pragma unroll
       for (int i = 0; i < V; i++)
         part[i].a += dy[i];

@@ -23,7 +23,7 @@ __device__ __forceinline__ void batch_statistics_partial(const reprise_channel_a
 #pragma unroll
       for (int r = 0; r < 4; r++)
         if (row + r * step < end) {
-          load<V>(x[r], pointer<const X>(p.x.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride));
+          widen<V>(x[r], fetch_channels<C, V>(pointer<const X>(p.x.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride), channel));
           count++;
         }
       const float weight = divide(0x1p+0f, float(count));
@@ -118,8 +118,8 @@ __device__ __forceinline__ void normalize_reduce_partial(const reprise_channel_a
 #pragma unroll
       for (int r = 0; r < together; r++)
         if (row + r * step < end) {
-          xs[r] = fetch<V>(pointer<const X>(p.x.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride));
-          dys[r] = fetch<V>(pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride));
+          xs[r] = fetch_channels<C, V>(pointer<const X>(p.x.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride), channel);
+          dys[r] = fetch_channels<C, V>(pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride), channel);
         }
 #pragma unroll
       for (int r = 0; r < together; r++) {

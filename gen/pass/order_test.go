@@ -1,0 +1,81 @@
+package pass
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-ml/reprise/gen/ir"
+)
+
+// chain appends activations from x, each into a map of its own.
+func chain(s *ir.Stage, x ir.Ref, length int) ir.Ref {
+	for range length {
+		y := mapIn(s, ir.Arena)
+		s.Forward = append(s.Forward, ir.Op{Name: "activate", Do: &ir.Activate{X: x, Y: y, Activation: ir.ReLU}})
+		x = y
+	}
+	return x
+}
+
+func mapIn(s *ir.Stage, space ir.Space) ir.Ref {
+	shape := []ir.Dim{ir.N, ir.Const(8), ir.H, ir.W}
+	storage := s.AddStorage(ir.Storage{Name: "map", Space: space, Elem: ir.Activation, Size: ir.Elements(shape)})
+	return s.AddTensor(ir.Tensor{Name: "map", Shape: shape, Elem: ir.Activation, Map: true, Storage: storage, Strides: ir.ChannelsLast(shape)})
+}
+
+// slots are those of the results of the forward operations.
+func slots(s *ir.Stage) (out []int) {
+	for i := range s.Forward {
+		out = append(out, s.StorageOf(s.Forward[i].Writes()[0]).Slot)
+	}
+	return out
+}
+
+// Along a chain memory is used again as soon as its last reader is done.
+func TestChainsShareMemory(t *testing.T) {
+	s := &ir.Stage{Multiple: ir.Multiple{Height: 1, Width: 1}}
+	chain(s, mapIn(s, ir.Input), 5)
+	require.NoError(t, arena(s))
+	require.Equal(t, []int{0, 1, 0, 1, 0}, slots(s))
+}
+
+// Branches that need not wait for one another do not come to do so through
+// memory that they share, and run on lanes of their own.
+func TestBranchesShareNoMemory(t *testing.T) {
+	s := &ir.Stage{Multiple: ir.Multiple{Height: 1, Width: 1}}
+	x := mapIn(s, ir.Input)
+	chain(s, x, 3)
+	chain(s, x, 3)
+	require.NoError(t, arena(s))
+	require.Equal(t, []int{0, 1, 0, 2, 3, 2}, slots(s))
+	require.NoError(t, lanes(s))
+	for i := range s.Forward {
+		require.Equal(t, i/3, s.Forward[i].Lane, "operation %d", i)
+		require.Empty(t, s.Forward[i].Wait, "operation %d", i)
+	}
+}
+
+// What comes so much later that the wait costs nothing shares memory all the same.
+func TestFarBranchesShareMemory(t *testing.T) {
+	s := &ir.Stage{Multiple: ir.Multiple{Height: 1, Width: 1}}
+	x := mapIn(s, ir.Input)
+	chain(s, x, 2)
+	other := chain(s, x, farApart+1)
+	require.NoError(t, arena(s))
+	require.Less(t, s.StorageOf(other).Slot, 2)
+}
+
+// A launch takes the lane on which it can start first: the second reader of a
+// short launch does not queue behind a long one.
+func TestLanesFillGaps(t *testing.T) {
+	s := &ir.Stage{Multiple: ir.Multiple{Height: 1, Width: 1}}
+	x := mapIn(s, ir.Input)
+	chain(s, x, 4)
+	chain(s, x, 1)
+	chain(s, x, 1)
+	require.NoError(t, arena(s))
+	require.NoError(t, lanes(s))
+	require.NotEqual(t, s.Forward[4].Lane, s.Forward[0].Lane)
+	require.NotEqual(t, s.Forward[5].Lane, s.Forward[0].Lane)
+}
