@@ -36,11 +36,17 @@ struct reprise_tensor {
   int64_t stride[4];
 };
 
-// One convolution or its input gradient; for the latter input is dY and output dX.
+// One convolution or its input gradient; for the latter input is dY and output
+// dX. partial and what follows belong to the sums that a launch takes of its
+// result on the way: batch statistics, which count the batch, or the sums of the
+// gradient of the batch norm below, whose input is below.
 struct reprise_convolution_arguments {
   struct reprise_map input, output;
   uint64_t weight, bias;
   int32_t batch, input_height, input_width, output_height, output_width;
+  uint64_t partial, batches;
+  struct reprise_map below;
+  uint64_t mean, rstd, scale, shift;
 };
 
 // The first pass of a weight gradient: span pixels of dY for each split.
@@ -70,6 +76,21 @@ struct reprise_pack_arguments {
 struct reprise_elementwise_arguments {
   struct reprise_tensor y, a, b;
   int64_t extent[4];
+};
+
+// y from up to three inputs, each times one element at the address factor.
+struct reprise_combination_arguments {
+  struct reprise_tensor y, x[3];
+  int64_t extent[4];
+  uint64_t factor[3];
+};
+
+// Matrices {outer, inner, rows, columns} and the sums of parts of each.
+struct reprise_matrix_norm_arguments {
+  struct reprise_tensor x, y;
+  int64_t extent[4];
+  uint64_t partial;
+  int32_t parts;
 };
 
 // Kernels with one coefficient a channel: the inner dimension is the channel.
@@ -119,176 +140,208 @@ enum {
   k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n = 2,
   k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n = 3,
   k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n = 4,
-  k_batch_statistics_partial_1_128_8_16_e = 5,
-  k_batch_statistics_partial_1_16_8_2_e = 6,
-  k_batch_statistics_partial_1_256_8_32_e = 7,
-  k_batch_statistics_partial_1_32_8_4_e = 8,
-  k_batch_statistics_partial_1_64_8_8_e = 9,
-  k_convolution_direct_shape_3_16_3_2_1_64_16_16_n_n_n_e_e = 10,
-  k_convolution_e_shape_128_128_1_1_1_64_64_n_y_y_n_n_e = 11,
-  k_convolution_e_shape_128_128_1_1_1_64_64_y_y_y_n_n_e = 12,
-  k_convolution_e_shape_128_128_3_2_1_128_64_y_y_y_n_y_e = 13,
-  k_convolution_e_shape_128_128_3_2_1_64_64_n_y_y_n_n_e = 14,
-  k_convolution_e_shape_128_128_3_2_1_64_64_y_y_y_n_y_e = 15,
-  k_convolution_e_shape_128_256_1_1_1_64_64_n_y_y_n_n_e = 16,
-  k_convolution_e_shape_128_256_1_1_1_64_64_y_y_y_n_y_e = 17,
-  k_convolution_e_shape_128_256_3_2_1_64_64_n_y_y_n_n_e = 18,
-  k_convolution_e_shape_128_256_3_2_1_64_64_y_y_y_n_y_e = 19,
-  k_convolution_e_shape_128_64_1_1_1_64_64_n_y_y_n_n_e = 20,
-  k_convolution_e_shape_128_64_1_1_1_64_64_y_y_y_n_y_e = 21,
-  k_convolution_e_shape_16_16_3_1_1_128_16_n_y_y_n_n_e = 22,
-  k_convolution_e_shape_16_16_3_1_1_128_16_y_y_y_n_n_e = 23,
-  k_convolution_e_shape_16_16_3_1_1_128_16_y_y_y_n_y_e = 24,
-  k_convolution_e_shape_16_32_3_2_1_128_16_y_y_y_n_n_e = 25,
-  k_convolution_e_shape_16_32_3_2_1_128_32_n_y_y_n_n_e = 26,
-  k_convolution_e_shape_192_128_1_1_1_128_64_y_y_y_n_n_e = 27,
-  k_convolution_e_shape_192_128_1_1_1_64_64_n_y_y_n_n_e = 28,
-  k_convolution_e_shape_256_128_1_1_1_64_64_n_y_y_n_n_e = 29,
-  k_convolution_e_shape_256_128_1_1_1_64_64_y_y_y_n_n_e = 30,
-  k_convolution_e_shape_256_128_1_1_1_64_64_y_y_y_n_y_e = 31,
-  k_convolution_e_shape_256_256_1_1_1_64_64_n_y_y_n_n_e = 32,
-  k_convolution_e_shape_256_256_1_1_1_64_64_y_y_y_n_n_e = 33,
-  k_convolution_e_shape_256_64_1_1_1_128_64_n_y_y_n_n_e = 34,
-  k_convolution_e_shape_256_64_1_1_1_128_64_y_y_y_n_n_e = 35,
-  k_convolution_e_shape_32_32_1_1_1_128_32_n_y_y_n_n_e = 36,
-  k_convolution_e_shape_32_32_1_1_1_128_32_y_y_y_n_n_e = 37,
-  k_convolution_e_shape_32_32_3_1_1_128_32_n_y_y_n_n_e = 38,
-  k_convolution_e_shape_32_32_3_1_1_128_32_y_y_y_n_n_e = 39,
-  k_convolution_e_shape_32_32_3_1_1_128_32_y_y_y_n_y_e = 40,
-  k_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e = 41,
-  k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_n_e = 42,
-  k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_y_e = 43,
-  k_convolution_e_shape_384_128_1_1_1_128_64_y_y_y_n_n_e = 44,
-  k_convolution_e_shape_384_128_1_1_1_64_64_n_y_y_n_n_e = 45,
-  k_convolution_e_shape_384_256_1_1_1_64_64_n_y_y_n_n_e = 46,
-  k_convolution_e_shape_384_256_1_1_1_64_64_y_y_y_n_n_e = 47,
-  k_convolution_e_shape_48_64_1_1_1_128_64_n_y_y_n_n_e = 48,
-  k_convolution_e_shape_48_64_1_1_1_128_64_y_y_y_n_n_e = 49,
-  k_convolution_e_shape_512_256_1_1_1_64_64_n_y_y_n_n_e = 50,
-  k_convolution_e_shape_512_256_1_1_1_64_64_y_y_y_n_n_e = 51,
-  k_convolution_e_shape_64_32_1_1_1_64_32_n_y_y_n_n_e = 52,
-  k_convolution_e_shape_64_32_1_1_1_64_64_y_y_y_n_y_e = 53,
-  k_convolution_e_shape_64_64_1_1_1_128_64_n_y_y_n_n_e = 54,
-  k_convolution_e_shape_64_64_1_1_1_128_64_y_y_y_n_n_e = 55,
-  k_convolution_e_shape_64_64_1_1_1_64_64_n_y_y_n_n_e = 56,
-  k_convolution_e_shape_64_64_1_1_1_64_64_y_y_y_n_n_e = 57,
-  k_convolution_e_shape_64_64_3_1_1_64_64_n_y_y_n_n_e = 58,
-  k_convolution_e_shape_64_64_3_1_1_64_64_y_y_y_n_n_e = 59,
-  k_convolution_e_shape_64_64_3_1_1_64_64_y_y_y_n_y_e = 60,
-  k_convolution_e_shape_64_64_3_2_1_128_64_n_y_y_n_n_e = 61,
-  k_convolution_e_shape_64_64_3_2_1_128_64_y_y_y_n_n_e = 62,
-  k_convolution_e_shape_64_64_3_2_1_128_64_y_y_y_n_y_e = 63,
-  k_convolution_e_shape_64_64_3_2_1_64_64_n_y_y_n_n_e = 64,
-  k_convolution_e_shape_96_128_1_1_1_128_64_n_y_y_n_n_e = 65,
-  k_convolution_e_shape_96_128_1_1_1_128_64_y_y_y_n_n_e = 66,
-  k_convolution_e_shape_96_64_1_1_1_128_64_n_y_y_n_n_e = 67,
-  k_convolution_e_shape_96_64_1_1_1_128_64_y_y_y_n_n_e = 68,
-  k_depthwise_128_3_1_4_16_n_n_n_e_e = 69,
-  k_depthwise_128_3_1_4_16_y_n_n_e_e = 70,
-  k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e = 71,
-  k_elementwise_copy_operation_n_1_8_e_e_s = 72,
-  k_elementwise_copy_operation_n_3_8_e_e_s = 73,
-  k_elementwise_copy_operation_y_1_1_e_e_e = 74,
-  k_elementwise_copy_operation_y_1_8_e_e_s = 75,
-  k_matmul_e_64_n_n_y_y_n_n_n_0x3e3504f3u_e_e_e = 76,
-  k_matmul_e_64_n_n_y_y_n_n_n_0x3f800000u_e_e_e = 77,
-  k_matmul_e_64_y_n_y_n_n_n_n_0x3e3504f3u_e_e_e = 78,
-  k_matmul_e_64_y_n_y_n_n_n_n_0x3f800000u_e_e_e = 79,
-  k_matmul_e_64_y_y_y_n_n_n_n_0x3e3504f3u_e_e_e = 80,
-  k_matmul_e_64_y_y_y_n_n_n_y_0x3f800000u_e_e_e = 81,
-  k_max_pool_128_8_5_1_2_y_e_e = 82,
-  k_max_pool_gradient_128_8_5_1_2_y_e_e = 83,
-  k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e = 84,
-  k_normalize_gradient_identity_0x00000000u_n_1_256_8_e_e_e = 85,
-  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 86,
-  k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e = 87,
-  k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e = 88,
-  k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e = 89,
-  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 90,
-  k_normalize_identity_0x00000000u_n_1_256_8_e_e_e = 91,
-  k_normalize_identity_0x00000000u_y_1_128_8_e_e_e = 92,
-  k_normalize_reduce_finish_128 = 93,
-  k_normalize_reduce_finish_16 = 94,
-  k_normalize_reduce_finish_256 = 95,
-  k_normalize_reduce_finish_32 = 96,
-  k_normalize_reduce_finish_64 = 97,
-  k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e = 98,
-  k_normalize_reduce_partial_identity_0x00000000u_1_256_8_32_e_e = 99,
-  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 100,
-  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 101,
-  k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e = 102,
-  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 103,
-  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 104,
-  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 105,
-  k_normalize_silu_0x00000000u_n_1_16_8_e_e_e = 106,
-  k_normalize_silu_0x00000000u_n_1_256_8_e_e_e = 107,
-  k_normalize_silu_0x00000000u_n_1_32_8_e_e_e = 108,
-  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 109,
-  k_normalize_silu_0x00000000u_y_1_16_8_e_e_e = 110,
-  k_normalize_silu_0x00000000u_y_1_256_8_e_e_e = 111,
-  k_normalize_silu_0x00000000u_y_1_32_8_e_e_e = 112,
-  k_normalize_silu_0x00000000u_y_1_64_8_e_e_e = 113,
-  k_pack_weights_e = 114,
-  k_running_statistics_128_0x3727c5acu = 115,
-  k_running_statistics_16_0x3727c5acu = 116,
-  k_running_statistics_256_0x3727c5acu = 117,
-  k_running_statistics_32_0x3727c5acu = 118,
-  k_running_statistics_64_0x3727c5acu = 119,
-  k_softmax_e_e = 120,
-  k_softmax_gradient_n_e_e_e = 121,
-  k_upsample_128_8_e_e = 122,
-  k_upsample_256_8_e_e = 123,
-  k_upsample_gradient_128_8_y_e_e = 124,
-  k_upsample_gradient_256_8_y_e_e = 125,
-  k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_y_y = 126,
-  k_weight_gradient_partial_e_shape_128_128_3_2_1_64_64_3_y_y = 127,
-  k_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_y_y = 128,
-  k_weight_gradient_partial_e_shape_128_256_3_2_1_64_64_3_y_y = 129,
-  k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_y_y = 130,
-  k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_y_y = 131,
-  k_weight_gradient_partial_e_shape_16_32_3_2_1_64_16_9_y_y = 132,
-  k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_y_y = 133,
-  k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_y_y = 134,
-  k_weight_gradient_partial_e_shape_256_256_1_1_1_64_64_1_y_y = 135,
-  k_weight_gradient_partial_e_shape_256_64_1_1_1_64_64_1_y_y = 136,
-  k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_y_y = 137,
-  k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y = 138,
-  k_weight_gradient_partial_e_shape_384_128_1_1_1_64_64_1_y_y = 139,
-  k_weight_gradient_partial_e_shape_384_256_1_1_1_64_64_1_y_y = 140,
-  k_weight_gradient_partial_e_shape_3_16_3_2_1_64_16_9_n_y = 141,
-  k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_y_y = 142,
-  k_weight_gradient_partial_e_shape_512_256_1_1_1_64_64_1_y_y = 143,
-  k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y = 144,
-  k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_y_y = 145,
-  k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y = 146,
-  k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_y_y = 147,
-  k_weight_gradient_partial_e_shape_96_128_1_1_1_64_64_1_y_y = 148,
-  k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_y_y = 149,
-  k_weight_gradient_reduce_128_128_1_1_n = 150,
-  k_weight_gradient_reduce_128_128_9_1_n = 151,
-  k_weight_gradient_reduce_128_256_1_1_n = 152,
-  k_weight_gradient_reduce_128_256_9_1_n = 153,
-  k_weight_gradient_reduce_128_64_1_1_n = 154,
-  k_weight_gradient_reduce_16_16_9_1_n = 155,
-  k_weight_gradient_reduce_16_32_9_1_n = 156,
-  k_weight_gradient_reduce_192_128_1_1_n = 157,
-  k_weight_gradient_reduce_1_128_9_1_n = 158,
-  k_weight_gradient_reduce_256_128_1_1_n = 159,
-  k_weight_gradient_reduce_256_256_1_1_n = 160,
-  k_weight_gradient_reduce_256_64_1_1_n = 161,
-  k_weight_gradient_reduce_32_32_1_1_n = 162,
-  k_weight_gradient_reduce_32_32_9_1_n = 163,
-  k_weight_gradient_reduce_384_128_1_1_n = 164,
-  k_weight_gradient_reduce_384_256_1_1_n = 165,
-  k_weight_gradient_reduce_3_16_9_1_n = 166,
-  k_weight_gradient_reduce_48_64_1_1_n = 167,
-  k_weight_gradient_reduce_512_256_1_1_n = 168,
-  k_weight_gradient_reduce_64_32_1_1_n = 169,
-  k_weight_gradient_reduce_64_64_1_1_n = 170,
-  k_weight_gradient_reduce_64_64_9_1_n = 171,
-  k_weight_gradient_reduce_96_128_1_1_n = 172,
-  k_weight_gradient_reduce_96_64_1_1_n = 173,
-  k_write_images_e = 174,
+  k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 5,
+  k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 6,
+  k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 7,
+  k_convolution_e_shape_128_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 8,
+  k_convolution_e_shape_128_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 9,
+  k_convolution_e_shape_128_128_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 10,
+  k_convolution_e_shape_128_128_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 11,
+  k_convolution_e_shape_128_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 12,
+  k_convolution_e_shape_128_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 13,
+  k_convolution_e_shape_128_128_3_2_1_64_64_n_n_y_8_n_n_e_no_sums = 14,
+  k_convolution_e_shape_128_128_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums = 15,
+  k_convolution_e_shape_128_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 16,
+  k_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 17,
+  k_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 18,
+  k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 19,
+  k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 20,
+  k_convolution_e_shape_128_256_3_2_1_64_64_n_n_y_8_n_n_e_no_sums = 21,
+  k_convolution_e_shape_128_256_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums = 22,
+  k_convolution_e_shape_128_256_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 23,
+  k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 24,
+  k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 25,
+  k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 26,
+  k_convolution_e_shape_192_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 27,
+  k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 28,
+  k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 29,
+  k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 30,
+  k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 31,
+  k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 32,
+  k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 33,
+  k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 34,
+  k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 35,
+  k_convolution_e_shape_256_256_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 36,
+  k_convolution_e_shape_256_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 37,
+  k_convolution_e_shape_256_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums = 38,
+  k_convolution_e_shape_256_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 39,
+  k_convolution_e_shape_256_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 40,
+  k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 41,
+  k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 42,
+  k_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 43,
+  k_convolution_e_shape_384_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 44,
+  k_convolution_e_shape_384_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 45,
+  k_convolution_e_shape_384_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 46,
+  k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 47,
+  k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 48,
+  k_convolution_e_shape_384_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 49,
+  k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_no_sums = 50,
+  k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums = 51,
+  k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums = 52,
+  k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 53,
+  k_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 54,
+  k_convolution_e_shape_512_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 55,
+  k_convolution_e_shape_512_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 56,
+  k_convolution_e_shape_512_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 57,
+  k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 58,
+  k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 59,
+  k_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_y_e_no_sums = 60,
+  k_convolution_e_shape_64_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums = 61,
+  k_convolution_e_shape_64_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 62,
+  k_convolution_e_shape_64_64_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 63,
+  k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 64,
+  k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 65,
+  k_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 66,
+  k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums = 67,
+  k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 68,
+  k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 69,
+  k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 70,
+  k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_y_e_no_sums = 71,
+  k_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_no_sums = 72,
+  k_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 73,
+  k_convolution_e_shape_64_64_3_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 74,
+  k_convolution_e_shape_64_64_3_1_1_64_64_y_n_y_8_n_y_e_no_sums = 75,
+  k_convolution_e_shape_64_64_3_2_1_128_64_n_n_y_8_n_n_e_no_sums = 76,
+  k_convolution_e_shape_64_64_3_2_1_128_64_n_n_y_8_n_n_e_statistics_sums = 77,
+  k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 78,
+  k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 79,
+  k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums = 80,
+  k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums = 81,
+  k_convolution_e_shape_96_128_1_1_1_128_64_n_n_y_8_n_n_e_no_sums = 82,
+  k_convolution_e_shape_96_128_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 83,
+  k_convolution_e_shape_96_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 84,
+  k_convolution_e_shape_96_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums = 85,
+  k_convolution_e_shape_96_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 86,
+  k_convolution_e_shape_96_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 87,
+  k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums = 88,
+  k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums = 89,
+  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 90,
+  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums = 91,
+  k_convolution_halo_e_shape_16_32_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 92,
+  k_convolution_halo_e_shape_16_32_3_2_1_128_32_n_8_n_n_e_no_sums = 93,
+  k_convolution_halo_e_shape_16_32_3_2_1_128_32_n_8_n_n_e_statistics_sums = 94,
+  k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums = 95,
+  k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums = 96,
+  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 97,
+  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 98,
+  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums = 99,
+  k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums = 100,
+  k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums = 101,
+  k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums = 102,
+  k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e = 103,
+  k_elementwise_copy_operation_n_1_8_e_e_s = 104,
+  k_elementwise_copy_operation_n_3_8_e_e_s = 105,
+  k_elementwise_copy_operation_y_1_1_e_e_e = 106,
+  k_elementwise_copy_operation_y_1_8_e_e_s = 107,
+  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e = 108,
+  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 109,
+  k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 110,
+  k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 111,
+  k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 112,
+  k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e = 113,
+  k_max_pool_128_8_5_1_2_y_e_e = 114,
+  k_max_pool_gradient_128_8_5_1_2_y_e_e = 115,
+  k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e = 116,
+  k_normalize_gradient_identity_0x00000000u_n_1_256_8_e_e_e = 117,
+  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 118,
+  k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e = 119,
+  k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e = 120,
+  k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e = 121,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 122,
+  k_normalize_identity_0x00000000u_n_1_256_8_e_e_e = 123,
+  k_normalize_identity_0x00000000u_y_1_128_8_e_e_e = 124,
+  k_normalize_reduce_finish_128 = 125,
+  k_normalize_reduce_finish_16 = 126,
+  k_normalize_reduce_finish_256 = 127,
+  k_normalize_reduce_finish_32 = 128,
+  k_normalize_reduce_finish_64 = 129,
+  k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e = 130,
+  k_normalize_reduce_partial_identity_0x00000000u_1_256_8_32_e_e = 131,
+  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 132,
+  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 133,
+  k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e = 134,
+  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 135,
+  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 136,
+  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 137,
+  k_normalize_silu_0x00000000u_n_1_16_8_e_e_e = 138,
+  k_normalize_silu_0x00000000u_n_1_256_8_e_e_e = 139,
+  k_normalize_silu_0x00000000u_n_1_32_8_e_e_e = 140,
+  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 141,
+  k_normalize_silu_0x00000000u_y_1_16_8_e_e_e = 142,
+  k_normalize_silu_0x00000000u_y_1_256_8_e_e_e = 143,
+  k_normalize_silu_0x00000000u_y_1_32_8_e_e_e = 144,
+  k_normalize_silu_0x00000000u_y_1_64_8_e_e_e = 145,
+  k_pack_weights_e = 146,
+  k_running_statistics_128_0x3727c5acu = 147,
+  k_running_statistics_16_0x3727c5acu = 148,
+  k_running_statistics_256_0x3727c5acu = 149,
+  k_running_statistics_32_0x3727c5acu = 150,
+  k_running_statistics_64_0x3727c5acu = 151,
+  k_softmax_e_e = 152,
+  k_softmax_gradient_n_e_e_e = 153,
+  k_upsample_128_8_e_e = 154,
+  k_upsample_256_8_e_e = 155,
+  k_upsample_gradient_128_8_y_e_e = 156,
+  k_upsample_gradient_256_8_y_e_e = 157,
+  k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y = 158,
+  k_weight_gradient_partial_e_shape_128_128_3_2_1_64_64_3_n_y_y = 159,
+  k_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_n_y_y = 160,
+  k_weight_gradient_partial_e_shape_128_256_3_2_1_64_64_3_n_y_y = 161,
+  k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y = 162,
+  k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y = 163,
+  k_weight_gradient_partial_e_shape_16_32_3_2_1_64_16_9_n_y_y = 164,
+  k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y = 165,
+  k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y = 166,
+  k_weight_gradient_partial_e_shape_256_256_1_1_1_64_64_1_n_y_y = 167,
+  k_weight_gradient_partial_e_shape_256_64_1_1_1_64_64_1_n_y_y = 168,
+  k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y = 169,
+  k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y = 170,
+  k_weight_gradient_partial_e_shape_384_128_1_1_1_64_64_1_n_y_y = 171,
+  k_weight_gradient_partial_e_shape_384_256_1_1_1_64_64_1_n_y_y = 172,
+  k_weight_gradient_partial_e_shape_3_16_3_2_1_64_32_1_y_n_y = 173,
+  k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y = 174,
+  k_weight_gradient_partial_e_shape_512_256_1_1_1_64_64_1_n_y_y = 175,
+  k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y = 176,
+  k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y = 177,
+  k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y = 178,
+  k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y = 179,
+  k_weight_gradient_partial_e_shape_96_128_1_1_1_64_64_1_n_y_y = 180,
+  k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y = 181,
+  k_weight_gradient_reduce_128_128_1_1_n = 182,
+  k_weight_gradient_reduce_128_128_9_1_n = 183,
+  k_weight_gradient_reduce_128_256_1_1_n = 184,
+  k_weight_gradient_reduce_128_256_9_1_n = 185,
+  k_weight_gradient_reduce_128_64_1_1_n = 186,
+  k_weight_gradient_reduce_16_16_9_1_n = 187,
+  k_weight_gradient_reduce_16_32_9_1_n = 188,
+  k_weight_gradient_reduce_192_128_1_1_n = 189,
+  k_weight_gradient_reduce_1_128_9_1_n = 190,
+  k_weight_gradient_reduce_256_128_1_1_n = 191,
+  k_weight_gradient_reduce_256_256_1_1_n = 192,
+  k_weight_gradient_reduce_256_64_1_1_n = 193,
+  k_weight_gradient_reduce_27_16_1_1_n = 194,
+  k_weight_gradient_reduce_32_32_1_1_n = 195,
+  k_weight_gradient_reduce_32_32_9_1_n = 196,
+  k_weight_gradient_reduce_384_128_1_1_n = 197,
+  k_weight_gradient_reduce_384_256_1_1_n = 198,
+  k_weight_gradient_reduce_48_64_1_1_n = 199,
+  k_weight_gradient_reduce_512_256_1_1_n = 200,
+  k_weight_gradient_reduce_64_32_1_1_n = 201,
+  k_weight_gradient_reduce_64_64_1_1_n = 202,
+  k_weight_gradient_reduce_64_64_9_1_n = 203,
+  k_weight_gradient_reduce_96_128_1_1_n = 204,
+  k_weight_gradient_reduce_96_64_1_1_n = 205,
+  k_write_images_e = 206,
   kernel_end
 };
 
@@ -298,83 +351,115 @@ static const char *const kernel_names[] = {
     "reprise_pose_c0b61d11_features_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n",
     "reprise_pose_c0b61d11_features_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n",
     "reprise_pose_c0b61d11_features_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_c0b61d11_features_batch_statistics_partial_1_128_8_16_e",
-    "reprise_pose_c0b61d11_features_batch_statistics_partial_1_16_8_2_e",
-    "reprise_pose_c0b61d11_features_batch_statistics_partial_1_256_8_32_e",
-    "reprise_pose_c0b61d11_features_batch_statistics_partial_1_32_8_4_e",
-    "reprise_pose_c0b61d11_features_batch_statistics_partial_1_64_8_8_e",
-    "reprise_pose_c0b61d11_features_convolution_direct_shape_3_16_3_2_1_64_16_16_n_n_n_e_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_1_1_1_64_64_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_3_2_1_128_64_y_y_y_n_y_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_3_2_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_3_2_1_64_64_y_y_y_n_y_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_1_1_1_64_64_y_y_y_n_y_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_3_2_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_3_2_1_64_64_y_y_y_n_y_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_64_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_64_1_1_1_64_64_y_y_y_n_y_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_16_16_3_1_1_128_16_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_16_16_3_1_1_128_16_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_16_16_3_1_1_128_16_y_y_y_n_y_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_16_32_3_2_1_128_16_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_16_32_3_2_1_128_32_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_192_128_1_1_1_128_64_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_192_128_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_128_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_128_1_1_1_64_64_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_128_1_1_1_64_64_y_y_y_n_y_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_256_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_256_1_1_1_64_64_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_64_1_1_1_128_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_64_1_1_1_128_64_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_32_32_1_1_1_128_32_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_32_32_1_1_1_128_32_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_32_32_3_1_1_128_32_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_32_32_3_1_1_128_32_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_32_32_3_1_1_128_32_y_y_y_n_y_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_y_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_384_128_1_1_1_128_64_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_384_128_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_384_256_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_384_256_1_1_1_64_64_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_48_64_1_1_1_128_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_48_64_1_1_1_128_64_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_512_256_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_512_256_1_1_1_64_64_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_32_1_1_1_64_32_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_32_1_1_1_64_64_y_y_y_n_y_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_128_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_128_64_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_64_64_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_64_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_64_y_y_y_n_y_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_128_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_128_64_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_128_64_y_y_y_n_y_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_96_128_1_1_1_128_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_96_128_1_1_1_128_64_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_96_64_1_1_1_128_64_n_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_96_64_1_1_1_128_64_y_y_y_n_n_e",
-    "reprise_pose_c0b61d11_features_depthwise_128_3_1_4_16_n_n_n_e_e",
-    "reprise_pose_c0b61d11_features_depthwise_128_3_1_4_16_y_n_n_e_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_3_2_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_3_2_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_192_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_256_256_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_256_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_256_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_256_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_256_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_384_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_384_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_384_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_384_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_512_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_512_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_512_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_y_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_y_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_64_y_n_y_8_n_y_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_128_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_128_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_96_128_1_1_1_128_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_96_128_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_96_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_96_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_96_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_e_shape_96_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_16_32_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_16_32_3_2_1_128_32_n_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_16_32_3_2_1_128_32_n_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums",
+    "reprise_pose_c0b61d11_features_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_pose_c0b61d11_features_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums",
     "reprise_pose_c0b61d11_features_depthwise_weight_gradient_partial_128_3_1_4_32_e_e",
     "reprise_pose_c0b61d11_features_elementwise_copy_operation_n_1_8_e_e_s",
     "reprise_pose_c0b61d11_features_elementwise_copy_operation_n_3_8_e_e_s",
     "reprise_pose_c0b61d11_features_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_pose_c0b61d11_features_elementwise_copy_operation_y_1_8_e_e_s",
-    "reprise_pose_c0b61d11_features_matmul_e_64_n_n_y_y_n_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_c0b61d11_features_matmul_e_64_n_n_y_y_n_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_c0b61d11_features_matmul_e_64_y_n_y_n_n_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_c0b61d11_features_matmul_e_64_y_n_y_n_n_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_c0b61d11_features_matmul_e_64_y_y_y_n_n_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_c0b61d11_features_matmul_e_64_y_y_y_n_n_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_c0b61d11_features_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e",
+    "reprise_pose_c0b61d11_features_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_c0b61d11_features_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
+    "reprise_pose_c0b61d11_features_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_c0b61d11_features_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
+    "reprise_pose_c0b61d11_features_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e",
     "reprise_pose_c0b61d11_features_max_pool_128_8_5_1_2_y_e_e",
     "reprise_pose_c0b61d11_features_max_pool_gradient_128_8_5_1_2_y_e_e",
     "reprise_pose_c0b61d11_features_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e",
@@ -419,30 +504,30 @@ static const char *const kernel_names[] = {
     "reprise_pose_c0b61d11_features_upsample_256_8_e_e",
     "reprise_pose_c0b61d11_features_upsample_gradient_128_8_y_e_e",
     "reprise_pose_c0b61d11_features_upsample_gradient_256_8_y_e_e",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_128_128_3_2_1_64_64_3_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_128_256_3_2_1_64_64_3_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_16_32_3_2_1_64_16_9_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_256_256_1_1_1_64_64_1_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_256_64_1_1_1_64_64_1_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_384_128_1_1_1_64_64_1_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_384_256_1_1_1_64_64_1_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_3_16_3_2_1_64_16_9_n_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_512_256_1_1_1_64_64_1_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_96_128_1_1_1_64_64_1_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_128_128_3_2_1_64_64_3_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_128_256_3_2_1_64_64_3_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_16_32_3_2_1_64_16_9_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_256_256_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_256_64_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_384_128_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_384_256_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_3_16_3_2_1_64_32_1_y_n_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_512_256_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_96_128_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y",
     "reprise_pose_c0b61d11_features_weight_gradient_reduce_128_128_1_1_n",
     "reprise_pose_c0b61d11_features_weight_gradient_reduce_128_128_9_1_n",
     "reprise_pose_c0b61d11_features_weight_gradient_reduce_128_256_1_1_n",
@@ -455,11 +540,11 @@ static const char *const kernel_names[] = {
     "reprise_pose_c0b61d11_features_weight_gradient_reduce_256_128_1_1_n",
     "reprise_pose_c0b61d11_features_weight_gradient_reduce_256_256_1_1_n",
     "reprise_pose_c0b61d11_features_weight_gradient_reduce_256_64_1_1_n",
+    "reprise_pose_c0b61d11_features_weight_gradient_reduce_27_16_1_1_n",
     "reprise_pose_c0b61d11_features_weight_gradient_reduce_32_32_1_1_n",
     "reprise_pose_c0b61d11_features_weight_gradient_reduce_32_32_9_1_n",
     "reprise_pose_c0b61d11_features_weight_gradient_reduce_384_128_1_1_n",
     "reprise_pose_c0b61d11_features_weight_gradient_reduce_384_256_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_3_16_9_1_n",
     "reprise_pose_c0b61d11_features_weight_gradient_reduce_48_64_1_1_n",
     "reprise_pose_c0b61d11_features_weight_gradient_reduce_512_256_1_1_n",
     "reprise_pose_c0b61d11_features_weight_gradient_reduce_64_32_1_1_n",
@@ -505,73 +590,84 @@ static CUresult pack_0(context *c, int lane) {
   const int64_t e = c->element;
   const struct reprise_pack_arguments a = {
       .entry = {
-          {at(c, 7, 4, 0), c->packed + 0 * e, 32, 16, 9, 16},
-          {at(c, 10, 4, 0), c->packed + 4608 * e, 32, 32, 1, 32},
-          {at(c, 13, 4, 0), c->packed + 5632 * e, 16, 16, 9, 16},
-          {at(c, 16, 4, 0), c->packed + 7936 * e, 16, 16, 9, 16},
-          {at(c, 19, 4, 0), c->packed + 10240 * e, 64, 48, 1, 48},
-          {at(c, 22, 4, 0), c->packed + 13312 * e, 64, 64, 9, 64},
-          {at(c, 25, 4, 0), c->packed + 50176 * e, 64, 64, 1, 64},
-          {at(c, 28, 4, 0), c->packed + 54272 * e, 32, 32, 9, 32},
-          {at(c, 31, 4, 0), c->packed + 63488 * e, 32, 32, 9, 32},
-          {at(c, 34, 4, 0), c->packed + 72704 * e, 128, 96, 1, 96},
-          {at(c, 37, 4, 0), c->packed + 84992 * e, 128, 128, 9, 128},
-          {at(c, 40, 4, 0), c->packed + 232448 * e, 128, 128, 1, 128},
-          {at(c, 43, 4, 0), c->packed + 248832 * e, 32, 64, 1, 64},
-          {at(c, 46, 4, 0), c->packed + 250880 * e, 32, 64, 1, 64},
-          {at(c, 49, 4, 0), c->packed + 252928 * e, 32, 32, 9, 32},
-          {at(c, 52, 4, 0), c->packed + 262144 * e, 32, 32, 9, 32},
-          {at(c, 55, 4, 0), c->packed + 271360 * e, 64, 64, 1, 64},
-          {at(c, 58, 4, 0), c->packed + 275456 * e, 128, 192, 1, 192},
-          {at(c, 61, 4, 0), c->packed + 300032 * e, 256, 128, 9, 128},
-          {at(c, 64, 4, 0), c->packed + 594944 * e, 256, 256, 1, 256},
-          {at(c, 67, 4, 0), c->packed + 660480 * e, 64, 128, 1, 128},
-          {at(c, 70, 4, 0), c->packed + 668672 * e, 64, 128, 1, 128},
-          {at(c, 73, 4, 0), c->packed + 676864 * e, 64, 64, 9, 64},
-          {at(c, 76, 4, 0), c->packed + 713728 * e, 64, 64, 9, 64},
-          {at(c, 79, 4, 0), c->packed + 750592 * e, 128, 128, 1, 128},
-          {at(c, 82, 4, 0), c->packed + 766976 * e, 256, 384, 1, 384},
-          {at(c, 85, 4, 0), c->packed + 865280 * e, 128, 256, 1, 256},
-          {at(c, 88, 4, 0), c->packed + 898048 * e, 256, 512, 1, 512},
-          {at(c, 91, 4, 0), c->packed + 1029120 * e, 256, 256, 1, 256},
-          {at(c, 94, 4, 0), c->packed + 1094656 * e, 256, 128, 1, 128},
-          {at(c, 100, 4, 0), c->packed + 1127424 * e, 128, 128, 1, 128},
-          {at(c, 103, 4, 0), c->packed + 1143808 * e, 256, 128, 1, 128},
-          {at(c, 106, 4, 0), c->packed + 1176576 * e, 128, 256, 1, 256},
-          {at(c, 109, 4, 0), c->packed + 1209344 * e, 256, 256, 1, 256},
-          {at(c, 112, 4, 0), c->packed + 1274880 * e, 128, 384, 1, 384},
-          {at(c, 115, 4, 0), c->packed + 1324032 * e, 32, 64, 1, 64},
-          {at(c, 118, 4, 0), c->packed + 1326080 * e, 32, 64, 1, 64},
-          {at(c, 121, 4, 0), c->packed + 1328128 * e, 32, 32, 9, 32},
-          {at(c, 124, 4, 0), c->packed + 1337344 * e, 32, 32, 9, 32},
-          {at(c, 127, 4, 0), c->packed + 1346560 * e, 64, 64, 1, 64},
-          {at(c, 130, 4, 0), c->packed + 1350656 * e, 128, 192, 1, 192},
-          {at(c, 133, 4, 0), c->packed + 1375232 * e, 64, 256, 1, 256},
-          {at(c, 136, 4, 0), c->packed + 1391616 * e, 32, 32, 9, 32},
-          {at(c, 139, 4, 0), c->packed + 1400832 * e, 32, 32, 9, 32},
-          {at(c, 142, 4, 0), c->packed + 1410048 * e, 64, 96, 1, 96},
-          {at(c, 145, 4, 0), c->packed + 1416192 * e, 64, 64, 9, 64},
-          {at(c, 148, 4, 0), c->packed + 1453056 * e, 128, 192, 1, 192},
-          {at(c, 151, 4, 0), c->packed + 1477632 * e, 64, 64, 9, 64},
-          {at(c, 154, 4, 0), c->packed + 1514496 * e, 64, 64, 9, 64},
-          {at(c, 157, 4, 0), c->packed + 1551360 * e, 128, 192, 1, 192},
-          {at(c, 160, 4, 0), c->packed + 1575936 * e, 128, 128, 9, 128},
-          {at(c, 163, 4, 0), c->packed + 1723392 * e, 256, 384, 1, 384},
-          {at(c, 166, 4, 0), c->packed + 1821696 * e, 64, 128, 1, 128},
-          {at(c, 169, 4, 0), c->packed + 1829888 * e, 64, 128, 1, 128},
-          {at(c, 172, 4, 0), c->packed + 1838080 * e, 64, 64, 9, 64},
-          {at(c, 175, 4, 0), c->packed + 1874944 * e, 64, 64, 9, 64},
-          {at(c, 178, 4, 0), c->packed + 1911808 * e, 64, 64, 9, 64},
-          {at(c, 181, 4, 0), c->packed + 1948672 * e, 64, 64, 9, 64},
-          {at(c, 184, 4, 0), c->packed + 1985536 * e, 128, 128, 1, 128},
-          {at(c, 187, 4, 0), c->packed + 2001920 * e, 256, 128, 1, 128},
-          {at(c, 193, 4, 0), c->packed + 2034688 * e, 128, 128, 1, 128},
-          {at(c, 196, 4, 0), c->packed + 2051072 * e, 256, 128, 1, 128},
-          {at(c, 199, 4, 0), c->packed + 2083840 * e, 128, 256, 1, 256},
-          {at(c, 202, 4, 0), c->packed + 2116608 * e, 256, 384, 1, 384},
+          {at(c, 4, 4, 0), c->packed + 0 * e, 16, 27, 1, 32},
+          {at(c, 7, 4, 0), c->packed + 512 * e, 32, 16, 9, 16},
+          {at(c, 10, 4, 0), c->packed + 5120 * e, 32, 32, 1, 32},
+          {at(c, 13, 4, 0), c->packed + 6144 * e, 16, 16, 9, 16},
+          {at(c, 16, 4, 0), c->packed + 8448 * e, 16, 16, 9, 16},
+          {at(c, 19, 4, 0), c->packed + 10752 * e, 64, 48, 1, 48},
+          {at(c, 22, 4, 0), c->packed + 13824 * e, 64, 64, 9, 64},
+          {at(c, 25, 4, 0), c->packed + 50688 * e, 64, 64, 1, 64},
+          {at(c, 28, 4, 0), c->packed + 54784 * e, 32, 32, 9, 32},
+          {at(c, 31, 4, 0), c->packed + 64000 * e, 32, 32, 9, 32},
+          {at(c, 34, 4, 0), c->packed + 73216 * e, 128, 96, 1, 96},
+          {at(c, 37, 4, 0), c->packed + 85504 * e, 128, 128, 9, 128},
+          {at(c, 40, 4, 0), c->packed + 232960 * e, 128, 128, 1, 128},
+          {at(c, 43, 4, 0), c->packed + 249344 * e, 32, 64, 1, 64},
+          {at(c, 46, 4, 0), c->packed + 251392 * e, 32, 64, 1, 64},
+          {at(c, 49, 4, 0), c->packed + 253440 * e, 32, 32, 9, 32},
+          {at(c, 52, 4, 0), c->packed + 262656 * e, 32, 32, 9, 32},
+          {at(c, 55, 4, 0), c->packed + 271872 * e, 64, 64, 1, 64},
+          {at(c, 58, 4, 0), c->packed + 275968 * e, 128, 192, 1, 192},
+          {at(c, 61, 4, 0), c->packed + 300544 * e, 256, 128, 9, 128},
+          {at(c, 64, 4, 0), c->packed + 595456 * e, 256, 256, 1, 256},
+          {at(c, 67, 4, 0), c->packed + 660992 * e, 64, 128, 1, 128},
+          {at(c, 70, 4, 0), c->packed + 669184 * e, 64, 128, 1, 128},
+          {at(c, 73, 4, 0), c->packed + 677376 * e, 64, 64, 9, 64},
+          {at(c, 76, 4, 0), c->packed + 714240 * e, 64, 64, 9, 64},
+          {at(c, 79, 4, 0), c->packed + 751104 * e, 128, 128, 1, 128},
+          {at(c, 82, 4, 0), c->packed + 767488 * e, 256, 384, 1, 384},
+          {at(c, 85, 4, 0), c->packed + 865792 * e, 128, 256, 1, 256},
+          {at(c, 88, 4, 0), c->packed + 898560 * e, 256, 512, 1, 512},
+          {at(c, 91, 4, 0), c->packed + 1029632 * e, 256, 256, 1, 256},
+          {at(c, 94, 4, 0), c->packed + 1095168 * e, 256, 128, 1, 128},
+          {at(c, 100, 4, 0), c->packed + 1127936 * e, 128, 128, 1, 128},
+          {at(c, 103, 4, 0), c->packed + 1144320 * e, 256, 128, 1, 128},
+          {at(c, 106, 4, 0), c->packed + 1177088 * e, 128, 256, 1, 256},
+          {at(c, 109, 4, 0), c->packed + 1209856 * e, 256, 256, 1, 256},
+          {at(c, 112, 4, 0), c->packed + 1275392 * e, 128, 384, 1, 384},
+          {at(c, 115, 4, 0), c->packed + 1324544 * e, 32, 64, 1, 64},
+          {at(c, 118, 4, 0), c->packed + 1326592 * e, 32, 64, 1, 64},
+          {at(c, 121, 4, 0), c->packed + 1328640 * e, 32, 32, 9, 32},
+          {at(c, 124, 4, 0), c->packed + 1337856 * e, 32, 32, 9, 32},
+          {at(c, 127, 4, 0), c->packed + 1347072 * e, 64, 64, 1, 64},
+          {at(c, 130, 4, 0), c->packed + 1351168 * e, 128, 192, 1, 192},
+          {at(c, 133, 4, 0), c->packed + 1375744 * e, 64, 256, 1, 256},
+          {at(c, 136, 4, 0), c->packed + 1392128 * e, 32, 32, 9, 32},
+          {at(c, 139, 4, 0), c->packed + 1401344 * e, 32, 32, 9, 32},
+          {at(c, 142, 4, 0), c->packed + 1410560 * e, 64, 96, 1, 96},
+          {at(c, 145, 4, 0), c->packed + 1416704 * e, 64, 64, 9, 64},
+          {at(c, 148, 4, 0), c->packed + 1453568 * e, 128, 192, 1, 192},
+          {at(c, 151, 4, 0), c->packed + 1478144 * e, 64, 64, 9, 64},
+          {at(c, 154, 4, 0), c->packed + 1515008 * e, 64, 64, 9, 64},
+          {at(c, 157, 4, 0), c->packed + 1551872 * e, 128, 192, 1, 192},
+          {at(c, 160, 4, 0), c->packed + 1576448 * e, 128, 128, 9, 128},
+          {at(c, 163, 4, 0), c->packed + 1723904 * e, 256, 384, 1, 384},
+          {at(c, 166, 4, 0), c->packed + 1822208 * e, 64, 128, 1, 128},
+          {at(c, 169, 4, 0), c->packed + 1830400 * e, 64, 128, 1, 128},
+          {at(c, 172, 4, 0), c->packed + 1838592 * e, 64, 64, 9, 64},
+          {at(c, 175, 4, 0), c->packed + 1875456 * e, 64, 64, 9, 64},
+          {at(c, 178, 4, 0), c->packed + 1912320 * e, 64, 64, 9, 64},
+          {at(c, 181, 4, 0), c->packed + 1949184 * e, 64, 64, 9, 64},
+          {at(c, 184, 4, 0), c->packed + 1986048 * e, 128, 128, 1, 128},
+          {at(c, 187, 4, 0), c->packed + 2002432 * e, 256, 128, 1, 128},
+          {at(c, 193, 4, 0), c->packed + 2035200 * e, 128, 128, 1, 128},
+          {at(c, 196, 4, 0), c->packed + 2051584 * e, 256, 128, 1, 128},
+          {at(c, 199, 4, 0), c->packed + 2084352 * e, 128, 256, 1, 256},
       },
   };
   return launch(c, k_pack_weights_e, lane, 64, 64, 1, 256, &a);
+}
+
+// Weights as the kernels read them, part 1.
+static CUresult pack_1(context *c, int lane) {
+  const int64_t e = c->element;
+  const struct reprise_pack_arguments a = {
+      .entry = {
+          {at(c, 202, 4, 0), c->packed + 2117120 * e, 256, 384, 1, 384},
+      },
+  };
+  return launch(c, k_pack_weights_e, lane, 64, 1, 1, 256, &a);
 }
 
 // conv2d backbone.stem.conv.conv2d
@@ -580,8 +676,8 @@ static CUresult forward_0(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .output = {at(c, 406, e, 0), 4 * h * w, 8 * w, 16, 1}, .weight = at(c, 4, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
-    r = launch(c, k_convolution_direct_shape_3_16_3_2_1_64_16_16_n_n_n_e_e, lane, ceiling(n * h * w / 4, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .output = {at(c, 406, e, 0), 4 * h * w, 8 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2), .partial = c->scratch[lane], .batches = at(c, 207, 8, 0)};
+    r = launch(c, k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 4, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -592,24 +688,8 @@ static CUresult forward_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * h * w / 4, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 4, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 4, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * h * w / 4, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 4, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * h * w / 4, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 4, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stem.bn.running
-static CUresult forward_2(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -632,8 +712,8 @@ static CUresult forward_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 409, e, 0), 4 * h * w, 8 * w, 16, 1}, .output = {at(c, 410, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_16_32_3_2_1_128_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 409, e, 0), 4 * h * w, 8 * w, 16, 1}, .output = {at(c, 410, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 210, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_32_3_2_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -644,24 +724,8 @@ static CUresult forward_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 16, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.down_p2.bn.running
-static CUresult forward_6(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -684,8 +748,8 @@ static CUresult forward_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 413, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 414, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 4608 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 413, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 414, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 213, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -696,24 +760,8 @@ static CUresult forward_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 16, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p2.cv1.bn.running
-static CUresult forward_10(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -736,8 +784,8 @@ static CUresult forward_12(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 16), 3 * h * w, 12 * w, 48, 1}, .output = {at(c, 418, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 5632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 16), 3 * h * w, 12 * w, 48, 1}, .output = {at(c, 418, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 216, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -748,24 +796,8 @@ static CUresult forward_13(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 16, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p2.blocks.0.cv1.bn.running
-static CUresult forward_14(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -788,8 +820,8 @@ static CUresult forward_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 421, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 422, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 7936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 421, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 422, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 8448 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 219, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -800,24 +832,8 @@ static CUresult forward_17(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 16, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p2.blocks.0.cv2.bn.running
-static CUresult forward_18(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -840,8 +856,8 @@ static CUresult forward_20(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 0), 3 * h * w, 12 * w, 48, 1}, .output = {at(c, 425, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 10240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 0), 3 * h * w, 12 * w, 48, 1}, .output = {at(c, 425, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 10752 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 222, 8, 0)};
+    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -852,24 +868,8 @@ static CUresult forward_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 16, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p2.cv2.bn.running
-static CUresult forward_22(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -892,8 +892,8 @@ static CUresult forward_24(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 428, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 429, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 13312 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_128_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 428, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 429, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 13824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 225, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_2_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -904,24 +904,8 @@ static CUresult forward_25(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.down_p3.bn.running
-static CUresult forward_26(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -944,8 +928,8 @@ static CUresult forward_28(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 432, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 433, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 50176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_128_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 432, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 433, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 50688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 228, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -956,24 +940,8 @@ static CUresult forward_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p3.cv1.bn.running
-static CUresult forward_30(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -996,8 +964,8 @@ static CUresult forward_32(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 437, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 54272 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_128_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 437, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 54784 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 231, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1008,24 +976,8 @@ static CUresult forward_33(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p3.blocks.0.cv1.bn.running
-static CUresult forward_34(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1048,8 +1000,8 @@ static CUresult forward_36(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 440, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 441, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 63488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_128_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 440, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 441, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 64000 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 234, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1060,24 +1012,8 @@ static CUresult forward_37(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p3.blocks.0.cv2.bn.running
-static CUresult forward_38(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1100,8 +1036,8 @@ static CUresult forward_40(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 444, e, 0), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 72704 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_96_128_1_1_1_128_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 444, e, 0), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 73216 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 237, 8, 0)};
+    r = launch(c, k_convolution_e_shape_96_128_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1112,24 +1048,8 @@ static CUresult forward_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 128}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 64, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 128}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 128}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p3.cv2.bn.running
-static CUresult forward_42(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1152,8 +1072,8 @@ static CUresult forward_44(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 128), 4 * h * w, 32 * w, 256, 1}, .output = {at(c, 448, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 84992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_128_3_2_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 128), 4 * h * w, 32 * w, 256, 1}, .output = {at(c, 448, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 85504 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 240, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_128_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1164,24 +1084,8 @@ static CUresult forward_45(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.down_p4.bn.running
-static CUresult forward_46(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1204,8 +1108,8 @@ static CUresult forward_48(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 451, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 452, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 232448 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 451, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 452, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 232960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 243, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1216,24 +1120,8 @@ static CUresult forward_49(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p4.cv1.bn.running
-static CUresult forward_50(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1256,8 +1144,8 @@ static CUresult forward_52(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 456, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 248832 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 456, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 249344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 246, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1268,24 +1156,8 @@ static CUresult forward_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p4.blocks.0.cv1.bn.running
-static CUresult forward_54(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1308,8 +1180,8 @@ static CUresult forward_56(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 460, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 250880 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 460, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 251392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 249, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1320,24 +1192,8 @@ static CUresult forward_57(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p4.blocks.0.cv2.bn.running
-static CUresult forward_58(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1360,8 +1216,8 @@ static CUresult forward_60(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 459, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 464, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 252928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 459, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 464, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 253440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 252, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1372,24 +1228,8 @@ static CUresult forward_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p4.blocks.0.blocks.0.cv1.bn.running
-static CUresult forward_62(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1412,8 +1252,8 @@ static CUresult forward_64(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 467, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 468, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 262144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 467, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 468, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 262656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 255, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1424,24 +1264,8 @@ static CUresult forward_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p4.blocks.0.blocks.0.cv2.bn.running
-static CUresult forward_66(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1464,8 +1288,8 @@ static CUresult forward_68(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 463, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 471, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 271360 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 463, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 471, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 271872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 258, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1476,24 +1300,8 @@ static CUresult forward_69(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p4.blocks.0.cv3.bn.running
-static CUresult forward_70(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1516,8 +1324,8 @@ static CUresult forward_72(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 474, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 275456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 474, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 275968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 261, 8, 0)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1528,24 +1336,8 @@ static CUresult forward_73(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p4.cv2.bn.running
-static CUresult forward_74(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1568,8 +1360,8 @@ static CUresult forward_76(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 256), 3 * h * w / 2, 24 * w, 384, 1}, .output = {at(c, 478, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 300032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_3_2_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 256), 3 * h * w / 2, 24 * w, 384, 1}, .output = {at(c, 478, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 300544 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 264, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_256_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1580,24 +1372,8 @@ static CUresult forward_77(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.down_p5.bn.running
-static CUresult forward_78(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1620,8 +1396,8 @@ static CUresult forward_80(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 481, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 482, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 594944 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 481, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 482, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 595456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 267, 8, 0)};
+    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1632,24 +1408,8 @@ static CUresult forward_81(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p5.cv1.bn.running
-static CUresult forward_82(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1672,8 +1432,8 @@ static CUresult forward_84(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 486, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 660480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 486, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 660992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 270, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1684,24 +1444,8 @@ static CUresult forward_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p5.blocks.0.cv1.bn.running
-static CUresult forward_86(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1724,8 +1468,8 @@ static CUresult forward_88(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 490, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 668672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 490, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 669184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 273, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1736,24 +1480,8 @@ static CUresult forward_89(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p5.blocks.0.cv2.bn.running
-static CUresult forward_90(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1776,8 +1504,8 @@ static CUresult forward_92(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 489, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 494, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 676864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 489, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 494, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 677376 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 276, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1788,24 +1516,8 @@ static CUresult forward_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p5.blocks.0.blocks.0.cv1.bn.running
-static CUresult forward_94(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1828,8 +1540,8 @@ static CUresult forward_96(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 497, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 498, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 713728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 497, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 498, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 714240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 279, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1840,24 +1552,8 @@ static CUresult forward_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p5.blocks.0.blocks.0.cv2.bn.running
-static CUresult forward_98(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1880,8 +1576,8 @@ static CUresult forward_100(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 493, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 501, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 750592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 493, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 501, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 751104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 282, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1892,24 +1588,8 @@ static CUresult forward_101(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p5.blocks.0.cv3.bn.running
-static CUresult forward_102(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1932,8 +1612,8 @@ static CUresult forward_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 504, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 766976 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 504, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 767488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 285, 8, 0)};
+    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1944,24 +1624,8 @@ static CUresult forward_105(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p5.cv2.bn.running
-static CUresult forward_106(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1984,8 +1648,8 @@ static CUresult forward_108(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 507, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 508, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 865280 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 507, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 508, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 865792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 288, 8, 0)};
+    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1996,24 +1660,8 @@ static CUresult forward_109(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.sppf.cv1.bn.running
-static CUresult forward_110(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2072,8 +1720,8 @@ static CUresult forward_115(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 511, e, 0), h * w / 2, 16 * w, 512, 1}, .output = {at(c, 515, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 898048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_512_256_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 511, e, 0), h * w / 2, 16 * w, 512, 1}, .output = {at(c, 515, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 898560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 291, 8, 0)};
+    r = launch(c, k_convolution_e_shape_512_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2084,24 +1732,8 @@ static CUresult forward_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.sppf.cv2.bn.running
-static CUresult forward_117(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2124,8 +1756,8 @@ static CUresult forward_119(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 518, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 519, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1029120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 518, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 519, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1029632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 294, 8, 0)};
+    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2136,24 +1768,8 @@ static CUresult forward_120(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.attn_p5.cv1.bn.running
-static CUresult forward_121(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2176,8 +1792,8 @@ static CUresult forward_123(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 522, e, 128), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 523, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1094656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 522, e, 128), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 523, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1095168 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 297, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2188,24 +1804,8 @@ static CUresult forward_124(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.attn_p5.blocks.0.attn.qkv.1.running
-static CUresult forward_125(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2229,7 +1829,7 @@ static CUresult forward_127(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {h * w / 4, 128, 256, 1}}, .b = {at(c, 526, e, 32), {h * w / 4, 128, 1, 256}}, .y = {at(c, 527, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .extent = {n, 2, h * w / 1024, h * w / 1024}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_n_y_y_n_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -2253,7 +1853,7 @@ static CUresult forward_129(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 64), {h * w / 4, 128, 1, 256}}, .b = {at(c, 528, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, 1, h * w / 1024}}, .y = {at(c, 529, e, 0), {h * w / 8, 64, 1, 128}}, .extent = {n, 2, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_y_n_n_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -2276,8 +1876,8 @@ static CUresult forward_131(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 530, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 531, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 530, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 531, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 300, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2288,24 +1888,8 @@ static CUresult forward_132(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 531, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 531, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 531, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.attn_p5.blocks.0.attn.pe.1.running
-static CUresult forward_133(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2328,8 +1912,8 @@ static CUresult forward_135(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 534, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 535, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1127424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 534, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 535, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1127936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 303, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2340,24 +1924,8 @@ static CUresult forward_136(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 535, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 535, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 535, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.attn_p5.blocks.0.attn.proj.1.running
-static CUresult forward_137(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2380,8 +1948,8 @@ static CUresult forward_139(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 539, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1143808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 539, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1144320 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 306, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2392,24 +1960,8 @@ static CUresult forward_140(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 539, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 539, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 539, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.attn_p5.blocks.0.ffn.0.bn.running
-static CUresult forward_141(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2432,8 +1984,8 @@ static CUresult forward_143(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 542, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 543, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1176576 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 542, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 543, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1177088 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 309, 8, 0)};
+    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2444,24 +1996,8 @@ static CUresult forward_144(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 543, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 543, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 543, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.attn_p5.blocks.0.ffn.1.1.running
-static CUresult forward_145(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2496,8 +2032,8 @@ static CUresult forward_148(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 546, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 547, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1209344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 546, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 547, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1209856 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 312, 8, 0)};
+    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2508,24 +2044,8 @@ static CUresult forward_149(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 547, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 547, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 547, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.attn_p5.cv2.bn.running
-static CUresult forward_150(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2560,8 +2080,8 @@ static CUresult forward_153(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 2, 24 * w, 384, 1}, .output = {at(c, 551, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1274880 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_384_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 2, 24 * w, 384, 1}, .output = {at(c, 551, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1275392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 315, 8, 0)};
+    r = launch(c, k_convolution_e_shape_384_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2572,24 +2092,8 @@ static CUresult forward_154(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 551, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 551, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 551, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p4.cv1.bn.running
-static CUresult forward_155(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2612,8 +2116,8 @@ static CUresult forward_157(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 555, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1324032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 555, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1324544 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 318, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2624,24 +2128,8 @@ static CUresult forward_158(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 555, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 555, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 555, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p4.blocks.0.cv1.bn.running
-static CUresult forward_159(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2664,8 +2152,8 @@ static CUresult forward_161(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 559, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1326080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 559, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1326592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 321, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2676,24 +2164,8 @@ static CUresult forward_162(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .batches = at(c, 321, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .batches = at(c, 321, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .batches = at(c, 321, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p4.blocks.0.cv2.bn.running
-static CUresult forward_163(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2716,8 +2188,8 @@ static CUresult forward_165(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 558, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 563, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1328128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 558, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 563, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1328640 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 324, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2728,24 +2200,8 @@ static CUresult forward_166(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 563, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .batches = at(c, 324, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 563, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .batches = at(c, 324, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 563, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .batches = at(c, 324, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p4.blocks.0.blocks.0.cv1.bn.running
-static CUresult forward_167(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2768,8 +2224,8 @@ static CUresult forward_169(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 566, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 567, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1337344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 566, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 567, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1337856 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 327, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2780,24 +2236,8 @@ static CUresult forward_170(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 567, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .batches = at(c, 327, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 567, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .batches = at(c, 327, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 567, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .batches = at(c, 327, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p4.blocks.0.blocks.0.cv2.bn.running
-static CUresult forward_171(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2820,8 +2260,8 @@ static CUresult forward_173(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 562, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 570, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1346560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 562, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 570, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1347072 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 330, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2832,24 +2272,8 @@ static CUresult forward_174(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 570, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .batches = at(c, 330, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 570, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .batches = at(c, 330, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 570, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .batches = at(c, 330, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p4.blocks.0.cv3.bn.running
-static CUresult forward_175(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2872,8 +2296,8 @@ static CUresult forward_177(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 554, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 573, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1350656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 554, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 573, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1351168 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 333, 8, 0)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2884,24 +2308,8 @@ static CUresult forward_178(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 573, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .batches = at(c, 333, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 573, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .batches = at(c, 333, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 573, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .batches = at(c, 333, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p4.cv2.bn.running
-static CUresult forward_179(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2936,8 +2344,8 @@ static CUresult forward_182(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 4 * h * w, 32 * w, 256, 1}, .output = {at(c, 577, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 1375232 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_256_64_1_1_1_128_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 4 * h * w, 32 * w, 256, 1}, .output = {at(c, 577, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 1375744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 336, 8, 0)};
+    r = launch(c, k_convolution_e_shape_256_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2948,24 +2356,8 @@ static CUresult forward_183(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 577, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .batches = at(c, 336, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 577, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .batches = at(c, 336, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 577, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .batches = at(c, 336, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p3.cv1.bn.running
-static CUresult forward_184(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2988,8 +2380,8 @@ static CUresult forward_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 580, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 581, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 1391616 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_128_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 580, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 581, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 1392128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 339, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3000,24 +2392,8 @@ static CUresult forward_187(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 581, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .batches = at(c, 339, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 581, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .batches = at(c, 339, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 581, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .batches = at(c, 339, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p3.blocks.0.cv1.bn.running
-static CUresult forward_188(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3040,8 +2416,8 @@ static CUresult forward_190(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 584, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 585, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 1400832 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_128_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 584, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 585, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 1401344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 342, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3052,24 +2428,8 @@ static CUresult forward_191(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 585, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .batches = at(c, 342, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 585, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .batches = at(c, 342, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 585, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .batches = at(c, 342, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p3.blocks.0.cv2.bn.running
-static CUresult forward_192(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3092,8 +2452,8 @@ static CUresult forward_194(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 580, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 588, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 1410048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_128_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 580, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 588, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 1410560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 345, 8, 0)};
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3104,24 +2464,8 @@ static CUresult forward_195(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 588, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .batches = at(c, 345, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 588, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .batches = at(c, 345, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 588, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .batches = at(c, 345, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p3.cv2.bn.running
-static CUresult forward_196(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3144,8 +2488,8 @@ static CUresult forward_198(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 591, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1416192 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 591, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1416704 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 348, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3156,24 +2500,8 @@ static CUresult forward_199(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 591, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .batches = at(c, 348, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 591, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .batches = at(c, 348, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 591, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .batches = at(c, 348, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.down_n3.bn.running
-static CUresult forward_200(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3196,8 +2524,8 @@ static CUresult forward_202(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 576, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 594, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1453056 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 576, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 594, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1453568 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 351, 8, 0)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3208,24 +2536,8 @@ static CUresult forward_203(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 594, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .batches = at(c, 351, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 594, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .batches = at(c, 351, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 594, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .batches = at(c, 351, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p4.cv1.bn.running
-static CUresult forward_204(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3248,8 +2560,8 @@ static CUresult forward_206(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 597, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 598, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1477632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 597, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 598, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1478144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 354, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3260,24 +2572,8 @@ static CUresult forward_207(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 598, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .batches = at(c, 354, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 598, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .batches = at(c, 354, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 598, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .batches = at(c, 354, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p4.blocks.0.cv1.bn.running
-static CUresult forward_208(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3300,8 +2596,8 @@ static CUresult forward_210(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 601, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 602, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1514496 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 601, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 602, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1515008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 357, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3312,24 +2608,8 @@ static CUresult forward_211(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 602, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .batches = at(c, 357, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 602, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .batches = at(c, 357, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 602, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .batches = at(c, 357, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p4.blocks.0.cv2.bn.running
-static CUresult forward_212(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3352,8 +2632,8 @@ static CUresult forward_214(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 597, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 605, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1551360 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 597, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 605, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1551872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 360, 8, 0)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3364,24 +2644,8 @@ static CUresult forward_215(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 605, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .batches = at(c, 360, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 605, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .batches = at(c, 360, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 605, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .batches = at(c, 360, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p4.cv2.bn.running
-static CUresult forward_216(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3404,8 +2668,8 @@ static CUresult forward_218(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 608, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1575936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_3_2_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 608, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1576448 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 363, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3416,24 +2680,8 @@ static CUresult forward_219(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 608, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .batches = at(c, 363, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 608, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .batches = at(c, 363, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 608, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .batches = at(c, 363, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.down_n4.bn.running
-static CUresult forward_220(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3456,8 +2704,8 @@ static CUresult forward_222(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 550, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 611, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1723392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 550, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 611, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1723904 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 366, 8, 0)};
+    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3468,24 +2716,8 @@ static CUresult forward_223(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 611, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .batches = at(c, 366, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 611, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .batches = at(c, 366, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 611, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .batches = at(c, 366, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.cv1.bn.running
-static CUresult forward_224(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3508,8 +2740,8 @@ static CUresult forward_226(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 615, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1821696 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 615, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1822208 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 369, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3520,24 +2752,8 @@ static CUresult forward_227(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 615, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .batches = at(c, 369, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 615, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .batches = at(c, 369, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 615, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .batches = at(c, 369, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.0.cv1.bn.running
-static CUresult forward_228(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3560,8 +2776,8 @@ static CUresult forward_230(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 619, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1829888 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 619, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1830400 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 372, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3572,24 +2788,8 @@ static CUresult forward_231(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .batches = at(c, 372, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .batches = at(c, 372, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .batches = at(c, 372, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.0.cv2.bn.running
-static CUresult forward_232(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3612,8 +2812,8 @@ static CUresult forward_234(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 618, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 623, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1838080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 618, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 623, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1838592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 375, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3624,24 +2824,8 @@ static CUresult forward_235(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 623, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .batches = at(c, 375, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 623, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .batches = at(c, 375, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 623, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .batches = at(c, 375, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.bn.running
-static CUresult forward_236(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3664,8 +2848,8 @@ static CUresult forward_238(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 626, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 627, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1874944 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 626, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 627, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1875456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 378, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3676,24 +2860,8 @@ static CUresult forward_239(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 627, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .batches = at(c, 378, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 627, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .batches = at(c, 378, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 627, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .batches = at(c, 378, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.running
-static CUresult forward_240(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3716,8 +2884,8 @@ static CUresult forward_242(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 630, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 631, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1911808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 630, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 631, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1912320 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 381, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3728,24 +2896,8 @@ static CUresult forward_243(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 631, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .batches = at(c, 381, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 631, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .batches = at(c, 381, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 631, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .batches = at(c, 381, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.bn.running
-static CUresult forward_244(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3768,8 +2920,8 @@ static CUresult forward_246(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 634, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 635, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1948672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 634, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 635, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1949184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 384, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3780,24 +2932,8 @@ static CUresult forward_247(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 635, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .batches = at(c, 384, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 635, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .batches = at(c, 384, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 635, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .batches = at(c, 384, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.bn.running
-static CUresult forward_248(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3820,8 +2956,8 @@ static CUresult forward_250(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 622, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 638, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1985536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 622, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 638, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1986048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 387, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3832,24 +2968,8 @@ static CUresult forward_251(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 638, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .batches = at(c, 387, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 638, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .batches = at(c, 387, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 638, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .batches = at(c, 387, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.0.cv3.bn.running
-static CUresult forward_252(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3872,8 +2992,8 @@ static CUresult forward_254(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 642, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2001920 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 642, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2002432 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 390, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3884,24 +3004,8 @@ static CUresult forward_255(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 642, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .batches = at(c, 390, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 642, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .batches = at(c, 390, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 642, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .batches = at(c, 390, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.1.attn.qkv.1.running
-static CUresult forward_256(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3925,7 +3029,7 @@ static CUresult forward_258(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 645, e, 0), {h * w / 4, 128, 256, 1}}, .b = {at(c, 645, e, 32), {h * w / 4, 128, 1, 256}}, .y = {at(c, 646, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .extent = {n, 2, h * w / 1024, h * w / 1024}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_n_y_y_n_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -3949,7 +3053,7 @@ static CUresult forward_260(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 645, e, 64), {h * w / 4, 128, 1, 256}}, .b = {at(c, 647, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, 1, h * w / 1024}}, .y = {at(c, 648, e, 0), {h * w / 8, 64, 1, 128}}, .extent = {n, 2, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_y_n_n_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -3972,8 +3076,8 @@ static CUresult forward_262(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 649, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 650, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 649, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 650, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 393, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3984,24 +3088,8 @@ static CUresult forward_263(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .batches = at(c, 393, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .batches = at(c, 393, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .batches = at(c, 393, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.1.attn.pe.1.running
-static CUresult forward_264(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4024,8 +3112,8 @@ static CUresult forward_266(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 653, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 654, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2034688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 653, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 654, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2035200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 396, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4036,24 +3124,8 @@ static CUresult forward_267(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .batches = at(c, 396, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .batches = at(c, 396, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .batches = at(c, 396, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.1.attn.proj.1.running
-static CUresult forward_268(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4076,8 +3148,8 @@ static CUresult forward_270(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 657, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 658, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2051072 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 657, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 658, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2051584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 399, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4088,24 +3160,8 @@ static CUresult forward_271(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .batches = at(c, 399, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .batches = at(c, 399, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .batches = at(c, 399, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.1.ffn.0.bn.running
-static CUresult forward_272(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4128,8 +3184,8 @@ static CUresult forward_274(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 661, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 662, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2083840 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 661, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 662, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2084352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 402, 8, 0)};
+    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4140,24 +3196,8 @@ static CUresult forward_275(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 662, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .batches = at(c, 402, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 662, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .batches = at(c, 402, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 662, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .batches = at(c, 402, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.1.ffn.1.1.running
-static CUresult forward_276(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4180,8 +3220,8 @@ static CUresult forward_278(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 614, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 665, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2116608 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 614, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 665, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2117120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 405, 8, 0)};
+    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4192,24 +3232,8 @@ static CUresult forward_279(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 665, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .batches = at(c, 405, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 665, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .batches = at(c, 405, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 665, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .batches = at(c, 405, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.cv2.bn.running
-static CUresult forward_280(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4226,17 +3250,1625 @@ static CUresult forward_281(context *c, int lane) {
   return r;
 }
 
+// conv2d backbone.stem.conv.conv2d
+static CUresult evaluation_0(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .output = {at(c, 406, e, 0), 4 * h * w, 8 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
+    r = launch(c, k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 4, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stem.bn.running
+static CUresult evaluation_2(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.down_p2.conv.conv2d
+static CUresult evaluation_4(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 409, e, 0), 4 * h * w, 8 * w, 16, 1}, .output = {at(c, 410, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_halo_e_shape_16_32_3_2_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.down_p2.bn.running
+static CUresult evaluation_6(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p2.cv1.conv.conv2d
+static CUresult evaluation_8(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 413, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 414, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p2.cv1.bn.running
+static CUresult evaluation_10(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p2.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_12(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 16), 3 * h * w, 12 * w, 48, 1}, .output = {at(c, 418, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p2.blocks.0.cv1.bn.running
+static CUresult evaluation_14(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p2.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_16(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 421, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 422, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 8448 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p2.blocks.0.cv2.bn.running
+static CUresult evaluation_18(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p2.cv2.conv.conv2d
+static CUresult evaluation_20(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 0), 3 * h * w, 12 * w, 48, 1}, .output = {at(c, 425, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 10752 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p2.cv2.bn.running
+static CUresult evaluation_22(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.down_p3.conv.conv2d
+static CUresult evaluation_24(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 428, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 429, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 13824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_64_64_3_2_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.down_p3.bn.running
+static CUresult evaluation_26(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p3.cv1.conv.conv2d
+static CUresult evaluation_28(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 432, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 433, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 50688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p3.cv1.bn.running
+static CUresult evaluation_30(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p3.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_32(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 437, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 54784 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p3.blocks.0.cv1.bn.running
+static CUresult evaluation_34(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p3.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_36(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 440, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 441, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 64000 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p3.blocks.0.cv2.bn.running
+static CUresult evaluation_38(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p3.cv2.conv.conv2d
+static CUresult evaluation_40(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 444, e, 0), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 73216 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_96_128_1_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p3.cv2.bn.running
+static CUresult evaluation_42(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.down_p4.conv.conv2d
+static CUresult evaluation_44(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 128), 4 * h * w, 32 * w, 256, 1}, .output = {at(c, 448, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 85504 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_128_128_3_2_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.down_p4.bn.running
+static CUresult evaluation_46(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p4.cv1.conv.conv2d
+static CUresult evaluation_48(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 451, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 452, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 232960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p4.cv1.bn.running
+static CUresult evaluation_50(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p4.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_52(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 456, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 249344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p4.blocks.0.cv1.bn.running
+static CUresult evaluation_54(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p4.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_56(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 460, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 251392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p4.blocks.0.cv2.bn.running
+static CUresult evaluation_58(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p4.blocks.0.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_60(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 459, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 464, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 253440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p4.blocks.0.blocks.0.cv1.bn.running
+static CUresult evaluation_62(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p4.blocks.0.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_64(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 467, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 468, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 262656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p4.blocks.0.blocks.0.cv2.bn.running
+static CUresult evaluation_66(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p4.blocks.0.cv3.conv.conv2d
+static CUresult evaluation_68(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 463, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 471, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 271872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p4.blocks.0.cv3.bn.running
+static CUresult evaluation_70(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p4.cv2.conv.conv2d
+static CUresult evaluation_72(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 474, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 275968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p4.cv2.bn.running
+static CUresult evaluation_74(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.down_p5.conv.conv2d
+static CUresult evaluation_76(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 256), 3 * h * w / 2, 24 * w, 384, 1}, .output = {at(c, 478, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 300544 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_256_3_2_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.down_p5.bn.running
+static CUresult evaluation_78(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p5.cv1.conv.conv2d
+static CUresult evaluation_80(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 481, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 482, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 595456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p5.cv1.bn.running
+static CUresult evaluation_82(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p5.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_84(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 486, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 660992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p5.blocks.0.cv1.bn.running
+static CUresult evaluation_86(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p5.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_88(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 490, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 669184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p5.blocks.0.cv2.bn.running
+static CUresult evaluation_90(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p5.blocks.0.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_92(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 489, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 494, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 677376 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p5.blocks.0.blocks.0.cv1.bn.running
+static CUresult evaluation_94(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p5.blocks.0.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_96(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 497, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 498, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 714240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p5.blocks.0.blocks.0.cv2.bn.running
+static CUresult evaluation_98(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p5.blocks.0.cv3.conv.conv2d
+static CUresult evaluation_100(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 493, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 501, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 751104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p5.blocks.0.cv3.bn.running
+static CUresult evaluation_102(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p5.cv2.conv.conv2d
+static CUresult evaluation_104(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 504, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 767488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p5.cv2.bn.running
+static CUresult evaluation_106(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.sppf.cv1.conv.conv2d
+static CUresult evaluation_108(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 507, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 508, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 865792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.sppf.cv1.bn.running
+static CUresult evaluation_110(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.sppf.cv2.conv.conv2d
+static CUresult evaluation_115(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 511, e, 0), h * w / 2, 16 * w, 512, 1}, .output = {at(c, 515, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 898560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_512_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.sppf.cv2.bn.running
+static CUresult evaluation_117(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.attn_p5.cv1.conv.conv2d
+static CUresult evaluation_119(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 518, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 519, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1029632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.attn_p5.cv1.bn.running
+static CUresult evaluation_121(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.attn_p5.blocks.0.attn.qkv.0.conv2d
+static CUresult evaluation_123(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 522, e, 128), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 523, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1095168 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.attn_p5.blocks.0.attn.qkv.1.running
+static CUresult evaluation_125(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.attn_p5.blocks.0.attn.pe.0.conv2d
+static CUresult evaluation_131(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 530, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 531, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.attn_p5.blocks.0.attn.pe.1.running
+static CUresult evaluation_133(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.attn_p5.blocks.0.attn.proj.0.conv2d
+static CUresult evaluation_135(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 534, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 535, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1127936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.attn_p5.blocks.0.attn.proj.1.running
+static CUresult evaluation_137(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.attn_p5.blocks.0.ffn.0.conv.conv2d
+static CUresult evaluation_139(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 539, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1144320 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.attn_p5.blocks.0.ffn.0.bn.running
+static CUresult evaluation_141(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.attn_p5.blocks.0.ffn.1.0.conv2d
+static CUresult evaluation_143(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 542, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 543, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1177088 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.attn_p5.blocks.0.ffn.1.1.running
+static CUresult evaluation_145(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.attn_p5.cv2.conv.conv2d
+static CUresult evaluation_148(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 546, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 547, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1209856 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.attn_p5.cv2.bn.running
+static CUresult evaluation_150(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p4.cv1.conv.conv2d
+static CUresult evaluation_153(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 2, 24 * w, 384, 1}, .output = {at(c, 551, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1275392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_384_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p4.cv1.bn.running
+static CUresult evaluation_155(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p4.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_157(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 555, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1324544 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p4.blocks.0.cv1.bn.running
+static CUresult evaluation_159(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p4.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_161(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 559, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1326592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p4.blocks.0.cv2.bn.running
+static CUresult evaluation_163(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p4.blocks.0.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_165(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 558, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 563, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1328640 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p4.blocks.0.blocks.0.cv1.bn.running
+static CUresult evaluation_167(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p4.blocks.0.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_169(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 566, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 567, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1337856 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p4.blocks.0.blocks.0.cv2.bn.running
+static CUresult evaluation_171(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p4.blocks.0.cv3.conv.conv2d
+static CUresult evaluation_173(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 562, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 570, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1347072 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p4.blocks.0.cv3.bn.running
+static CUresult evaluation_175(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p4.cv2.conv.conv2d
+static CUresult evaluation_177(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 554, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 573, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1351168 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p4.cv2.bn.running
+static CUresult evaluation_179(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p3.cv1.conv.conv2d
+static CUresult evaluation_182(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 4 * h * w, 32 * w, 256, 1}, .output = {at(c, 577, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 1375744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_256_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p3.cv1.bn.running
+static CUresult evaluation_184(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p3.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_186(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 580, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 581, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 1392128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p3.blocks.0.cv1.bn.running
+static CUresult evaluation_188(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p3.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_190(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 584, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 585, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 1401344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p3.blocks.0.cv2.bn.running
+static CUresult evaluation_192(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p3.cv2.conv.conv2d
+static CUresult evaluation_194(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 580, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 588, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 1410560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p3.cv2.bn.running
+static CUresult evaluation_196(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.down_n3.conv.conv2d
+static CUresult evaluation_198(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 591, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1416704 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.down_n3.bn.running
+static CUresult evaluation_200(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p4.cv1.conv.conv2d
+static CUresult evaluation_202(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 576, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 594, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1453568 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p4.cv1.bn.running
+static CUresult evaluation_204(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p4.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_206(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 597, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 598, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1478144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p4.blocks.0.cv1.bn.running
+static CUresult evaluation_208(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p4.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_210(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 601, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 602, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1515008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p4.blocks.0.cv2.bn.running
+static CUresult evaluation_212(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p4.cv2.conv.conv2d
+static CUresult evaluation_214(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 597, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 605, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1551872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p4.cv2.bn.running
+static CUresult evaluation_216(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.down_n4.conv.conv2d
+static CUresult evaluation_218(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 608, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1576448 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.down_n4.bn.running
+static CUresult evaluation_220(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.cv1.conv.conv2d
+static CUresult evaluation_222(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 550, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 611, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1723904 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.cv1.bn.running
+static CUresult evaluation_224(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.0.cv1.conv.conv2d
+static CUresult evaluation_226(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 615, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1822208 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.0.cv1.bn.running
+static CUresult evaluation_228(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d
+static CUresult evaluation_230(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 619, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1830400 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.0.cv2.bn.running
+static CUresult evaluation_232(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_234(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 618, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 623, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1838592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.bn.running
+static CUresult evaluation_236(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_238(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 626, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 627, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1875456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.running
+static CUresult evaluation_240(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.conv.conv2d
+static CUresult evaluation_242(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 630, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 631, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1912320 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.bn.running
+static CUresult evaluation_244(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.conv.conv2d
+static CUresult evaluation_246(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 634, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 635, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1949184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.bn.running
+static CUresult evaluation_248(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.0.cv3.conv.conv2d
+static CUresult evaluation_250(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 622, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 638, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1986048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.0.cv3.bn.running
+static CUresult evaluation_252(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.1.attn.qkv.0.conv2d
+static CUresult evaluation_254(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 642, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2002432 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.1.attn.qkv.1.running
+static CUresult evaluation_256(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.1.attn.pe.0.conv2d
+static CUresult evaluation_262(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 649, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 650, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.1.attn.pe.1.running
+static CUresult evaluation_264(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.1.attn.proj.0.conv2d
+static CUresult evaluation_266(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 653, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 654, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2035200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.1.attn.proj.1.running
+static CUresult evaluation_268(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.1.ffn.0.conv.conv2d
+static CUresult evaluation_270(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 657, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 658, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2051584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.1.ffn.0.bn.running
+static CUresult evaluation_272(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.1.ffn.1.0.conv2d
+static CUresult evaluation_274(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 661, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 662, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2084352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.1.ffn.1.1.running
+static CUresult evaluation_276(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.cv2.conv.conv2d
+static CUresult evaluation_278(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 614, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 665, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2117120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.cv2.bn.running
+static CUresult evaluation_280(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
 // normalize_reduce neck.bottom_up_p5.cv2.bn.normalize.sums
 static CUresult backward_0_0(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 665, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 670, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 870, 4, 0), .dshift = at(c, 871, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 665, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 670, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 870, 4, 0), .dshift = at(c, 871, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 665, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 670, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 870, 4, 0), .dshift = at(c, 871, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 665, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 670, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 870, 4, 0), .dshift = at(c, 871, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -4260,8 +4892,8 @@ static CUresult backward_0_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 872, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 873, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 2116608 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 6, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 872, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 873, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 2117120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 6, 1, 128, &a);
   }
   return r;
 }
@@ -4272,11 +4904,11 @@ static CUresult backward_0_3(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 614, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 872, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 21)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_384_256_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 21), 24, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 614, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 872, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_384_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42), 24, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 869, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 21))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 869, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42))};
     r = launch(c, k_weight_gradient_reduce_384_256_1_1_n, lane, 3072, 1, 1, 256, &a);
   }
   return r;
@@ -4300,11 +4932,11 @@ static CUresult backward_0_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 662, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 873, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 867, 4, 0), .dshift = at(c, 868, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 662, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 873, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 867, 4, 0), .dshift = at(c, 868, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 662, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 873, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 867, 4, 0), .dshift = at(c, 868, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 662, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 873, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 867, 4, 0), .dshift = at(c, 868, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -4328,8 +4960,8 @@ static CUresult backward_0_7(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 876, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2083840 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 876, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2084352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 658, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0)};
+    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4340,11 +4972,11 @@ static CUresult backward_0_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 661, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 661, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 866, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 866, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
     r = launch(c, k_weight_gradient_reduce_256_128_1_1_n, lane, 1024, 1, 1, 256, &a);
   }
   return r;
@@ -4356,11 +4988,7 @@ static CUresult backward_0_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 864, 4, 0), .dshift = at(c, 865, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 864, 4, 0), .dshift = at(c, 865, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 864, 4, 0), .dshift = at(c, 865, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -4384,8 +5012,8 @@ static CUresult backward_0_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 877, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 874, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2051072 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 877, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 874, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2051584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4396,11 +5024,11 @@ static CUresult backward_0_12(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 657, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 877, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 657, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 877, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 863, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 863, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
     r = launch(c, k_weight_gradient_reduce_128_256_1_1_n, lane, 1024, 1, 1, 256, &a);
   }
   return r;
@@ -4424,11 +5052,11 @@ static CUresult backward_0_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 861, 4, 0), .dshift = at(c, 862, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 861, 4, 0), .dshift = at(c, 862, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 861, 4, 0), .dshift = at(c, 862, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 861, 4, 0), .dshift = at(c, 862, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -4452,8 +5080,8 @@ static CUresult backward_0_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 879, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 880, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2034688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 879, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 880, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2035200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4464,11 +5092,11 @@ static CUresult backward_0_17(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 653, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 879, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 653, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 879, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 860, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 860, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
     r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
   }
   return r;
@@ -4492,11 +5120,11 @@ static CUresult backward_0_19(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 880, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 858, 4, 0), .dshift = at(c, 859, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 880, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 858, 4, 0), .dshift = at(c, 859, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 880, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 858, 4, 0), .dshift = at(c, 859, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 880, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 858, 4, 0), .dshift = at(c, 859, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -4521,7 +5149,7 @@ static CUresult backward_0_21(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 882, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 883, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4561,7 +5189,7 @@ static CUresult backward_0_24(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 881, e, 0), {h * w / 8, 64, 1, 128}}, .b = {at(c, 647, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .y = {at(c, 884, e, 64), {h * w / 4, 128, 1, 256}}, .extent = {n, 2, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_y_n_n_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -4573,7 +5201,7 @@ static CUresult backward_0_25(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 881, e, 0), {h * w / 8, 64, 128, 1}}, .b = {at(c, 645, e, 64), {h * w / 4, 128, 1, 256}}, .y = {at(c, 885, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .extent = {n, 2, h * w / 1024, h * w / 1024}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_y_y_n_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -4597,7 +5225,7 @@ static CUresult backward_0_27(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 645, e, 32), {h * w / 4, 128, 1, 256}}, .b = {at(c, 886, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, 1, h * w / 1024}}, .y = {at(c, 884, e, 0), {h * w / 4, 128, 1, 256}}, .extent = {n, 2, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_y_n_n_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -4609,7 +5237,7 @@ static CUresult backward_0_28(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 645, e, 0), {h * w / 4, 128, 1, 256}}, .b = {at(c, 886, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .y = {at(c, 884, e, 32), {h * w / 4, 128, 1, 256}}, .extent = {n, 2, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_y_n_n_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -4620,11 +5248,11 @@ static CUresult backward_0_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 642, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 884, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 855, 4, 0), .dshift = at(c, 856, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 642, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 884, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 855, 4, 0), .dshift = at(c, 856, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 642, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 884, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 855, 4, 0), .dshift = at(c, 856, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 642, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 884, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 855, 4, 0), .dshift = at(c, 856, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -4648,8 +5276,8 @@ static CUresult backward_0_31(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 887, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 878, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2001920 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 887, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 878, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2002432 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 638, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4660,11 +5288,11 @@ static CUresult backward_0_32(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 887, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 887, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 854, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 854, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
     r = launch(c, k_weight_gradient_reduce_128_256_1_1_n, lane, 1024, 1, 1, 256, &a);
   }
   return r;
@@ -4676,11 +5304,7 @@ static CUresult backward_0_33(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 638, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 852, 4, 0), .dshift = at(c, 853, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 638, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 852, 4, 0), .dshift = at(c, 853, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 638, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 852, 4, 0), .dshift = at(c, 853, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -4704,8 +5328,8 @@ static CUresult backward_0_35(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 888, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 889, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1985536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 888, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 889, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1986048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4716,11 +5340,11 @@ static CUresult backward_0_36(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 622, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 888, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 622, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 888, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 851, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 851, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
     r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
   }
   return r;
@@ -4744,11 +5368,11 @@ static CUresult backward_0_38(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 635, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 849, 4, 0), .dshift = at(c, 850, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 635, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 849, 4, 0), .dshift = at(c, 850, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 635, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 849, 4, 0), .dshift = at(c, 850, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 635, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 849, 4, 0), .dshift = at(c, 850, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -4772,8 +5396,8 @@ static CUresult backward_0_40(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 891, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 892, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1948672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 891, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 892, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1949184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 631, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4784,11 +5408,11 @@ static CUresult backward_0_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 634, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 891, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 634, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 891, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 848, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 848, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -4800,11 +5424,7 @@ static CUresult backward_0_42(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 631, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 892, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 846, 4, 0), .dshift = at(c, 847, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 631, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 892, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 846, 4, 0), .dshift = at(c, 847, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 631, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 892, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 846, 4, 0), .dshift = at(c, 847, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -4828,8 +5448,8 @@ static CUresult backward_0_44(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 893, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 890, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1911808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 893, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 890, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1912320 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4840,11 +5460,11 @@ static CUresult backward_0_45(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 630, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 893, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 630, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 893, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 845, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 845, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -4868,11 +5488,11 @@ static CUresult backward_0_47(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 627, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 890, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 843, 4, 0), .dshift = at(c, 844, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 627, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 890, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 843, 4, 0), .dshift = at(c, 844, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 627, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 890, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 843, 4, 0), .dshift = at(c, 844, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 627, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 890, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 843, 4, 0), .dshift = at(c, 844, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -4896,8 +5516,8 @@ static CUresult backward_0_49(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 895, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 896, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1874944 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 895, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 896, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1875456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 623, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4908,11 +5528,11 @@ static CUresult backward_0_50(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 626, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 895, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 626, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 895, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 842, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 842, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -4924,11 +5544,7 @@ static CUresult backward_0_51(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 623, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 896, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 840, 4, 0), .dshift = at(c, 841, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 623, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 896, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 840, 4, 0), .dshift = at(c, 841, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 623, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 896, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 840, 4, 0), .dshift = at(c, 841, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -4952,8 +5568,8 @@ static CUresult backward_0_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 897, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 894, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1838080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 897, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 894, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1838592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 615, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4964,11 +5580,11 @@ static CUresult backward_0_54(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 618, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 897, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 618, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 897, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 839, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 839, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -4980,11 +5596,11 @@ static CUresult backward_0_55(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 837, 4, 0), .dshift = at(c, 838, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 837, 4, 0), .dshift = at(c, 838, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 837, 4, 0), .dshift = at(c, 838, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 837, 4, 0), .dshift = at(c, 838, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5008,8 +5624,8 @@ static CUresult backward_0_57(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 898, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 873, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 1829888 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 898, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 873, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 1830400 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -5020,11 +5636,11 @@ static CUresult backward_0_58(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 898, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 898, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 836, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 836, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
     r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
   }
   return r;
@@ -5036,11 +5652,7 @@ static CUresult backward_0_59(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 615, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 894, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 834, 4, 0), .dshift = at(c, 835, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 615, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 894, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 834, 4, 0), .dshift = at(c, 835, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 615, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 894, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 834, 4, 0), .dshift = at(c, 835, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5064,8 +5676,8 @@ static CUresult backward_0_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 873, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 1821696 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 873, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 1822208 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -5076,11 +5688,11 @@ static CUresult backward_0_62(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 833, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 833, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
     r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
   }
   return r;
@@ -5092,11 +5704,11 @@ static CUresult backward_0_63(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 611, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 873, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 831, 4, 0), .dshift = at(c, 832, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 611, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 873, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 831, 4, 0), .dshift = at(c, 832, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 611, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 873, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 831, 4, 0), .dshift = at(c, 832, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 611, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 873, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 831, 4, 0), .dshift = at(c, 832, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -5120,8 +5732,8 @@ static CUresult backward_0_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 900, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 901, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 1723392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 6, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 900, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 901, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 1723904 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 6, 1, 128, &a);
   }
   return r;
 }
@@ -5132,11 +5744,11 @@ static CUresult backward_0_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 550, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 900, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 21)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_384_256_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 21), 24, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 550, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 900, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_384_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42), 24, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 830, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 21))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 830, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42))};
     r = launch(c, k_weight_gradient_reduce_384_256_1_1_n, lane, 3072, 1, 1, 256, &a);
   }
   return r;
@@ -5148,11 +5760,11 @@ static CUresult backward_0_67(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 608, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 828, 4, 0), .dshift = at(c, 829, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 608, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 828, 4, 0), .dshift = at(c, 829, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 608, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 828, 4, 0), .dshift = at(c, 829, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 608, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 828, 4, 0), .dshift = at(c, 829, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -5176,8 +5788,8 @@ static CUresult backward_0_69(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 902, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 669, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1575936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_128_3_2_1_64_64_y_y_y_n_y_e, lane, ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 2, 4, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 902, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 669, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1576448 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 605, e, 0), h * w / 2, 8 * w, 128, 1}, .mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128), 2, 4, 128, &a);
   }
   return r;
 }
@@ -5188,11 +5800,11 @@ static CUresult backward_0_70(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 902, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 44), 14)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_3_2_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 44), 14), 4, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 902, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 44), 28)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_128_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 44), 28), 4, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 827, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 44), 14))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 827, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 44), 28))};
     r = launch(c, k_weight_gradient_reduce_128_128_9_1_n, lane, 4608, 1, 1, 256, &a);
   }
   return r;
@@ -5204,11 +5816,7 @@ static CUresult backward_0_71(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 605, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 669, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 825, 4, 0), .dshift = at(c, 826, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 605, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 669, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 825, 4, 0), .dshift = at(c, 826, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 605, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 669, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 825, 4, 0), .dshift = at(c, 826, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -5232,8 +5840,8 @@ static CUresult backward_0_73(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 903, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 904, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1551360 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 903, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 904, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1551872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
   }
   return r;
 }
@@ -5244,11 +5852,11 @@ static CUresult backward_0_74(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 597, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 903, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 85)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 85), 6, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 597, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 903, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170), 6, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 824, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 85))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 824, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170))};
     r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
   }
   return r;
@@ -5272,11 +5880,11 @@ static CUresult backward_0_76(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 602, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 904, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 822, 4, 0), .dshift = at(c, 823, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 602, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 904, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 822, 4, 0), .dshift = at(c, 823, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 602, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 904, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 822, 4, 0), .dshift = at(c, 823, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 602, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 904, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 822, 4, 0), .dshift = at(c, 823, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5300,8 +5908,8 @@ static CUresult backward_0_78(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 906, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1514496 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 906, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1515008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 598, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5312,11 +5920,11 @@ static CUresult backward_0_79(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 601, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 601, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 821, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 821, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -5328,11 +5936,7 @@ static CUresult backward_0_80(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 598, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 819, 4, 0), .dshift = at(c, 820, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 598, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 819, 4, 0), .dshift = at(c, 820, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 598, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 819, 4, 0), .dshift = at(c, 820, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5356,8 +5960,8 @@ static CUresult backward_0_82(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 907, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 904, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1477632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 907, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 904, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1478144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5368,11 +5972,11 @@ static CUresult backward_0_83(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 597, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 907, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 597, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 907, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 818, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 818, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -5384,11 +5988,11 @@ static CUresult backward_0_84(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 594, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 904, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 816, 4, 0), .dshift = at(c, 817, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 594, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 904, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 816, 4, 0), .dshift = at(c, 817, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 594, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 904, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 816, 4, 0), .dshift = at(c, 817, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 594, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 904, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 816, 4, 0), .dshift = at(c, 817, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -5412,8 +6016,8 @@ static CUresult backward_0_86(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 908, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 909, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1453056 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 908, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 909, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1453568 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
   }
   return r;
 }
@@ -5424,11 +6028,11 @@ static CUresult backward_0_87(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 576, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 908, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 85)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 85), 6, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 576, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 908, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170), 6, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 815, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 85))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 815, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170))};
     r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
   }
   return r;
@@ -5440,11 +6044,11 @@ static CUresult backward_0_88(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 591, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 813, 4, 0), .dshift = at(c, 814, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 591, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 813, 4, 0), .dshift = at(c, 814, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 591, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 813, 4, 0), .dshift = at(c, 814, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 591, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 813, 4, 0), .dshift = at(c, 814, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5468,8 +6072,8 @@ static CUresult backward_0_90(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 910, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 668, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 1416192 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_128_64_y_y_y_n_y_e, lane, ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 1, 4, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 910, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 668, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 1416704 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 588, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128), 1, 4, 128, &a);
   }
   return r;
 }
@@ -5480,11 +6084,11 @@ static CUresult backward_0_91(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 910, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 910, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 812, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 812, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -5496,11 +6100,7 @@ static CUresult backward_0_92(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 588, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 810, 4, 0), .dshift = at(c, 811, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 588, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 810, 4, 0), .dshift = at(c, 811, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 588, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 810, 4, 0), .dshift = at(c, 811, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5524,8 +6124,8 @@ static CUresult backward_0_94(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 911, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 912, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .weight = c->packed + 1410048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 911, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 912, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .weight = c->packed + 1410560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5536,11 +6136,11 @@ static CUresult backward_0_95(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 580, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 911, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 341)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 341), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 580, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 911, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 682), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 809, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 341))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 809, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 682))};
     r = launch(c, k_weight_gradient_reduce_96_64_1_1_n, lane, 192, 1, 1, 256, &a);
   }
   return r;
@@ -5564,11 +6164,11 @@ static CUresult backward_0_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 585, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 912, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 807, 4, 0), .dshift = at(c, 808, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 585, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 912, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 807, 4, 0), .dshift = at(c, 808, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 585, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 912, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 807, 4, 0), .dshift = at(c, 808, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 585, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 912, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 807, 4, 0), .dshift = at(c, 808, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -5592,8 +6192,8 @@ static CUresult backward_0_99(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 914, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 1400832 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_128_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 914, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 1401344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 581, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5604,11 +6204,11 @@ static CUresult backward_0_100(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 584, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 584, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 806, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 806, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -5620,11 +6220,7 @@ static CUresult backward_0_101(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 581, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 914, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 804, 4, 0), .dshift = at(c, 805, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 581, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 914, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 804, 4, 0), .dshift = at(c, 805, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 581, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 914, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 804, 4, 0), .dshift = at(c, 805, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -5648,8 +6244,8 @@ static CUresult backward_0_103(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 915, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 912, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .weight = c->packed + 1391616 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_128_32_y_y_y_n_y_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 915, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 912, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .weight = c->packed + 1392128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5660,11 +6256,11 @@ static CUresult backward_0_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 580, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 915, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 580, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 915, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 803, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 803, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -5676,11 +6272,11 @@ static CUresult backward_0_105(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 577, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 912, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 801, 4, 0), .dshift = at(c, 802, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 577, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 912, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 801, 4, 0), .dshift = at(c, 802, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 577, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 912, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 801, 4, 0), .dshift = at(c, 802, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 577, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 912, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 801, 4, 0), .dshift = at(c, 802, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5704,8 +6300,8 @@ static CUresult backward_0_107(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 916, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 917, e, 0), 4 * h * w, 32 * w, 256, 1}, .weight = c->packed + 1375232 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_256_64_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 916, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 917, e, 0), 4 * h * w, 32 * w, 256, 1}, .weight = c->packed + 1375744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_256_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 4, 1, 128, &a);
   }
   return r;
 }
@@ -5716,11 +6312,11 @@ static CUresult backward_0_108(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 0), 4 * h * w, 32 * w, 256, 1}, .dy = {at(c, 916, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 128), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 0), 4 * h * w, 32 * w, 256, 1}, .dy = {at(c, 916, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_256_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 256), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 800, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 128))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 800, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 256))};
     r = launch(c, k_weight_gradient_reduce_256_64_1_1_n, lane, 512, 1, 1, 256, &a);
   }
   return r;
@@ -5744,11 +6340,11 @@ static CUresult backward_0_110(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 573, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 909, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 798, 4, 0), .dshift = at(c, 799, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 573, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 909, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 798, 4, 0), .dshift = at(c, 799, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 573, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 909, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 798, 4, 0), .dshift = at(c, 799, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 573, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 909, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 798, 4, 0), .dshift = at(c, 799, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -5772,8 +6368,8 @@ static CUresult backward_0_112(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 918, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 919, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1350656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 918, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 919, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1351168 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
   }
   return r;
 }
@@ -5784,11 +6380,11 @@ static CUresult backward_0_113(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 554, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 918, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 85)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 85), 6, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 554, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 918, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170), 6, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 797, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 85))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 797, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170))};
     r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
   }
   return r;
@@ -5800,11 +6396,11 @@ static CUresult backward_0_114(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 570, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 919, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 795, 4, 0), .dshift = at(c, 796, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 570, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 919, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 795, 4, 0), .dshift = at(c, 796, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 570, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 919, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 795, 4, 0), .dshift = at(c, 796, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 570, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 919, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 795, 4, 0), .dshift = at(c, 796, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5828,8 +6424,8 @@ static CUresult backward_0_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 920, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 921, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1346560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 920, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 921, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1347072 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5840,11 +6436,11 @@ static CUresult backward_0_117(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 562, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 920, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 562, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 920, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 794, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 794, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024))};
     r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
   }
   return r;
@@ -5868,11 +6464,11 @@ static CUresult backward_0_119(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 567, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 792, 4, 0), .dshift = at(c, 793, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 567, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 792, 4, 0), .dshift = at(c, 793, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 567, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 792, 4, 0), .dshift = at(c, 793, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 567, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 792, 4, 0), .dshift = at(c, 793, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -5896,8 +6492,8 @@ static CUresult backward_0_121(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 923, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 924, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1337344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 923, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 924, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1337856 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 563, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5908,11 +6504,11 @@ static CUresult backward_0_122(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 566, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 923, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 566, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 923, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 791, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 791, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -5924,11 +6520,7 @@ static CUresult backward_0_123(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 563, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 924, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 789, 4, 0), .dshift = at(c, 790, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 563, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 924, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 789, 4, 0), .dshift = at(c, 790, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 563, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 924, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 789, 4, 0), .dshift = at(c, 790, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -5952,8 +6544,8 @@ static CUresult backward_0_125(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 925, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 922, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1328128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_y_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 925, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 922, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1328640 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 555, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5964,11 +6556,11 @@ static CUresult backward_0_126(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 558, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 925, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 558, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 925, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 788, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 788, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -5980,11 +6572,11 @@ static CUresult backward_0_127(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 786, 4, 0), .dshift = at(c, 787, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 786, 4, 0), .dshift = at(c, 787, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 786, 4, 0), .dshift = at(c, 787, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 786, 4, 0), .dshift = at(c, 787, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -6008,8 +6600,8 @@ static CUresult backward_0_129(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 926, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 919, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1326080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 926, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 919, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1326592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6020,11 +6612,11 @@ static CUresult backward_0_130(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 926, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 926, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 785, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 785, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048))};
     r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
   }
   return r;
@@ -6036,11 +6628,7 @@ static CUresult backward_0_131(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 555, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 922, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 783, 4, 0), .dshift = at(c, 784, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 555, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 922, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 783, 4, 0), .dshift = at(c, 784, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 555, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 922, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 783, 4, 0), .dshift = at(c, 784, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -6064,8 +6652,8 @@ static CUresult backward_0_133(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 927, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 919, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1324032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 927, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 919, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1324544 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6076,11 +6664,11 @@ static CUresult backward_0_134(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 927, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 927, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 782, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 782, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048))};
     r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
   }
   return r;
@@ -6092,11 +6680,11 @@ static CUresult backward_0_135(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 551, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 780, 4, 0), .dshift = at(c, 781, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 551, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 780, 4, 0), .dshift = at(c, 781, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 551, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 780, 4, 0), .dshift = at(c, 781, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 551, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 780, 4, 0), .dshift = at(c, 781, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6120,8 +6708,8 @@ static CUresult backward_0_137(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 928, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 929, e, 0), 3 * h * w / 2, 24 * w, 384, 1}, .weight = c->packed + 1274880 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_384_128_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 128), 6, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 928, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 929, e, 0), 3 * h * w / 2, 24 * w, 384, 1}, .weight = c->packed + 1275392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_384_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 128), 6, 1, 128, &a);
   }
   return r;
 }
@@ -6132,11 +6720,11 @@ static CUresult backward_0_138(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 0), 3 * h * w / 2, 24 * w, 384, 1}, .dy = {at(c, 928, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 42)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_384_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 42), 12, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 0), 3 * h * w / 2, 24 * w, 384, 1}, .dy = {at(c, 928, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 85)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_384_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 85), 12, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 779, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 44), 42))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 779, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 44), 85))};
     r = launch(c, k_weight_gradient_reduce_384_128_1_1_n, lane, 1536, 1, 1, 256, &a);
   }
   return r;
@@ -6160,11 +6748,11 @@ static CUresult backward_0_140(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 547, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 901, e, 128), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 777, 4, 0), .dshift = at(c, 778, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 547, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 901, e, 128), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 777, 4, 0), .dshift = at(c, 778, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 547, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 901, e, 128), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 777, 4, 0), .dshift = at(c, 778, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 547, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 901, e, 128), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 777, 4, 0), .dshift = at(c, 778, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -6188,8 +6776,8 @@ static CUresult backward_0_142(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 930, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 931, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1209344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 930, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 931, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1209856 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6200,11 +6788,11 @@ static CUresult backward_0_143(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 546, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 930, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 32)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_256_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 32), 16, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 546, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 930, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_256_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64), 16, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 776, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 32))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 776, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64))};
     r = launch(c, k_weight_gradient_reduce_256_256_1_1_n, lane, 2048, 1, 1, 256, &a);
   }
   return r;
@@ -6240,11 +6828,11 @@ static CUresult backward_0_146(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 543, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 931, e, 128), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 774, 4, 0), .dshift = at(c, 775, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 543, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 931, e, 128), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 774, 4, 0), .dshift = at(c, 775, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 543, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 931, e, 128), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 774, 4, 0), .dshift = at(c, 775, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 543, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 931, e, 128), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 774, 4, 0), .dshift = at(c, 775, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6268,8 +6856,8 @@ static CUresult backward_0_148(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 934, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 935, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1176576 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 934, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 935, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1177088 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 539, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0)};
+    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6280,11 +6868,11 @@ static CUresult backward_0_149(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 542, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 934, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 542, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 934, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 773, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 773, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
     r = launch(c, k_weight_gradient_reduce_256_128_1_1_n, lane, 1024, 1, 1, 256, &a);
   }
   return r;
@@ -6296,11 +6884,7 @@ static CUresult backward_0_150(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 539, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 771, 4, 0), .dshift = at(c, 772, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 539, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 771, 4, 0), .dshift = at(c, 772, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 539, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 771, 4, 0), .dshift = at(c, 772, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -6324,8 +6908,8 @@ static CUresult backward_0_152(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 936, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 933, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1143808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 936, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 933, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1144320 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6336,11 +6920,11 @@ static CUresult backward_0_153(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 936, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 936, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 770, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 770, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
     r = launch(c, k_weight_gradient_reduce_128_256_1_1_n, lane, 1024, 1, 1, 256, &a);
   }
   return r;
@@ -6364,11 +6948,11 @@ static CUresult backward_0_155(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 535, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 933, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 768, 4, 0), .dshift = at(c, 769, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 535, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 933, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 768, 4, 0), .dshift = at(c, 769, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 535, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 933, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 768, 4, 0), .dshift = at(c, 769, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 535, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 933, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 768, 4, 0), .dshift = at(c, 769, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6392,8 +6976,8 @@ static CUresult backward_0_157(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 937, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 938, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1127424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 937, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 938, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1127936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6404,11 +6988,11 @@ static CUresult backward_0_158(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 534, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 937, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 534, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 937, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 767, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 767, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
     r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
   }
   return r;
@@ -6432,11 +7016,11 @@ static CUresult backward_0_160(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 531, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 765, 4, 0), .dshift = at(c, 766, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 531, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 765, 4, 0), .dshift = at(c, 766, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 531, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 765, 4, 0), .dshift = at(c, 766, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 531, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 765, 4, 0), .dshift = at(c, 766, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6461,7 +7045,7 @@ static CUresult backward_0_162(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 940, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 941, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6501,7 +7085,7 @@ static CUresult backward_0_165(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 939, e, 0), {h * w / 8, 64, 1, 128}}, .b = {at(c, 528, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .y = {at(c, 942, e, 64), {h * w / 4, 128, 1, 256}}, .extent = {n, 2, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_y_n_n_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -6513,7 +7097,7 @@ static CUresult backward_0_166(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 939, e, 0), {h * w / 8, 64, 128, 1}}, .b = {at(c, 526, e, 64), {h * w / 4, 128, 1, 256}}, .y = {at(c, 943, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .extent = {n, 2, h * w / 1024, h * w / 1024}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_y_y_n_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -6537,7 +7121,7 @@ static CUresult backward_0_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 32), {h * w / 4, 128, 1, 256}}, .b = {at(c, 944, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, 1, h * w / 1024}}, .y = {at(c, 942, e, 0), {h * w / 4, 128, 1, 256}}, .extent = {n, 2, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_y_n_n_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -6549,7 +7133,7 @@ static CUresult backward_0_169(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {h * w / 4, 128, 1, 256}}, .b = {at(c, 944, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .y = {at(c, 942, e, 32), {h * w / 4, 128, 1, 256}}, .extent = {n, 2, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_y_n_n_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -6560,11 +7144,11 @@ static CUresult backward_0_170(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 942, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 762, 4, 0), .dshift = at(c, 763, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 942, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 762, 4, 0), .dshift = at(c, 763, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 942, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 762, 4, 0), .dshift = at(c, 763, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 942, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 762, 4, 0), .dshift = at(c, 763, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -6588,8 +7172,8 @@ static CUresult backward_0_172(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 945, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 932, e, 128), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1094656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 945, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 932, e, 128), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1095168 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6600,11 +7184,11 @@ static CUresult backward_0_173(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 522, e, 128), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 945, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 522, e, 128), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 945, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 761, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 761, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
     r = launch(c, k_weight_gradient_reduce_128_256_1_1_n, lane, 1024, 1, 1, 256, &a);
   }
   return r;
@@ -6616,11 +7200,11 @@ static CUresult backward_0_174(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 759, 4, 0), .dshift = at(c, 760, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 759, 4, 0), .dshift = at(c, 760, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 759, 4, 0), .dshift = at(c, 760, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 759, 4, 0), .dshift = at(c, 760, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -6644,8 +7228,8 @@ static CUresult backward_0_176(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 946, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 947, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1029120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 946, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 947, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1029632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6656,11 +7240,11 @@ static CUresult backward_0_177(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 518, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 946, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 32)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_256_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 32), 16, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 518, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 946, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_256_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64), 16, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 758, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 32))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 758, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64))};
     r = launch(c, k_weight_gradient_reduce_256_256_1_1_n, lane, 2048, 1, 1, 256, &a);
   }
   return r;
@@ -6684,11 +7268,11 @@ static CUresult backward_0_179(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 947, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 756, 4, 0), .dshift = at(c, 757, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 947, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 756, 4, 0), .dshift = at(c, 757, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 947, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 756, 4, 0), .dshift = at(c, 757, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 947, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 756, 4, 0), .dshift = at(c, 757, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -6712,8 +7296,8 @@ static CUresult backward_0_181(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 949, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 950, e, 0), h * w / 2, 16 * w, 512, 1}, .weight = c->packed + 898048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_512_256_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 8, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 949, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 950, e, 0), h * w / 2, 16 * w, 512, 1}, .weight = c->packed + 898560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_512_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 8, 1, 128, &a);
   }
   return r;
 }
@@ -6724,11 +7308,11 @@ static CUresult backward_0_182(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 511, e, 0), h * w / 2, 16 * w, 512, 1}, .dy = {at(c, 949, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 16)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_512_256_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 16), 32, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 511, e, 0), h * w / 2, 16 * w, 512, 1}, .dy = {at(c, 949, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 32)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_512_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 32), 32, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 755, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 16))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 755, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 32))};
     r = launch(c, k_weight_gradient_reduce_512_256_1_1_n, lane, 4096, 1, 1, 256, &a);
   }
   return r;
@@ -6776,11 +7360,11 @@ static CUresult backward_0_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 950, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 753, 4, 0), .dshift = at(c, 754, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 950, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 753, 4, 0), .dshift = at(c, 754, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 950, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 753, 4, 0), .dshift = at(c, 754, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 950, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 753, 4, 0), .dshift = at(c, 754, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6804,8 +7388,8 @@ static CUresult backward_0_188(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 951, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 948, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 865280 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 951, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 948, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 865792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 504, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0)};
+    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6816,11 +7400,11 @@ static CUresult backward_0_189(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 507, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 951, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 507, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 951, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 752, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 752, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
     r = launch(c, k_weight_gradient_reduce_256_128_1_1_n, lane, 1024, 1, 1, 256, &a);
   }
   return r;
@@ -6832,11 +7416,7 @@ static CUresult backward_0_190(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 948, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 750, 4, 0), .dshift = at(c, 751, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 948, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 750, 4, 0), .dshift = at(c, 751, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 948, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 750, 4, 0), .dshift = at(c, 751, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -6860,8 +7440,8 @@ static CUresult backward_0_192(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 952, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 953, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 766976 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 6, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 952, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 953, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 767488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 6, 1, 128, &a);
   }
   return r;
 }
@@ -6872,11 +7452,11 @@ static CUresult backward_0_193(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 952, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 21)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_384_256_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 21), 24, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 952, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_384_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42), 24, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 749, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 21))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 749, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42))};
     r = launch(c, k_weight_gradient_reduce_384_256_1_1_n, lane, 3072, 1, 1, 256, &a);
   }
   return r;
@@ -6888,11 +7468,11 @@ static CUresult backward_0_194(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 953, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 747, 4, 0), .dshift = at(c, 748, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 953, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 747, 4, 0), .dshift = at(c, 748, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 953, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 747, 4, 0), .dshift = at(c, 748, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 953, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 747, 4, 0), .dshift = at(c, 748, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6916,8 +7496,8 @@ static CUresult backward_0_196(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 954, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 955, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 750592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 954, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 955, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 751104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6928,11 +7508,11 @@ static CUresult backward_0_197(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 493, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 954, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 493, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 954, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 746, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 746, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
     r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
   }
   return r;
@@ -6956,11 +7536,11 @@ static CUresult backward_0_199(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 744, 4, 0), .dshift = at(c, 745, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 744, 4, 0), .dshift = at(c, 745, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 744, 4, 0), .dshift = at(c, 745, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 744, 4, 0), .dshift = at(c, 745, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -6984,8 +7564,8 @@ static CUresult backward_0_201(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 957, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 958, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 713728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 957, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 958, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 714240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 494, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6996,11 +7576,11 @@ static CUresult backward_0_202(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 497, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 957, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 497, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 957, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 743, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 743, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -7012,11 +7592,7 @@ static CUresult backward_0_203(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 958, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 741, 4, 0), .dshift = at(c, 742, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 958, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 741, 4, 0), .dshift = at(c, 742, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 958, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 741, 4, 0), .dshift = at(c, 742, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -7040,8 +7616,8 @@ static CUresult backward_0_205(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 959, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 956, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 676864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 959, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 956, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 677376 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 486, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -7052,11 +7628,11 @@ static CUresult backward_0_206(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 489, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 959, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 489, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 959, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 740, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 740, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -7068,11 +7644,11 @@ static CUresult backward_0_207(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 738, 4, 0), .dshift = at(c, 739, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 738, 4, 0), .dshift = at(c, 739, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 738, 4, 0), .dshift = at(c, 739, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 738, 4, 0), .dshift = at(c, 739, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -7096,8 +7672,8 @@ static CUresult backward_0_209(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 960, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 953, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 668672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 960, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 953, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 669184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -7108,11 +7684,11 @@ static CUresult backward_0_210(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 960, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 960, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 737, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 737, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
     r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
   }
   return r;
@@ -7124,11 +7700,7 @@ static CUresult backward_0_211(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 956, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 735, 4, 0), .dshift = at(c, 736, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 956, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 735, 4, 0), .dshift = at(c, 736, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 956, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 735, 4, 0), .dshift = at(c, 736, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -7152,8 +7724,8 @@ static CUresult backward_0_213(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 961, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 953, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 660480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 961, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 953, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 660992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -7164,11 +7736,11 @@ static CUresult backward_0_214(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 961, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 961, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 734, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 734, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
     r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
   }
   return r;
@@ -7180,11 +7752,11 @@ static CUresult backward_0_215(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 953, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 732, 4, 0), .dshift = at(c, 733, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 953, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 732, 4, 0), .dshift = at(c, 733, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 953, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 732, 4, 0), .dshift = at(c, 733, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 953, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 732, 4, 0), .dshift = at(c, 733, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -7208,8 +7780,8 @@ static CUresult backward_0_217(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 962, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 963, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 594944 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 962, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 963, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 595456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 478, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0)};
+    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -7220,11 +7792,11 @@ static CUresult backward_0_218(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 481, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 962, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 32)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_256_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 32), 16, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 481, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 962, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_256_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64), 16, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 731, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 32))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 731, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64))};
     r = launch(c, k_weight_gradient_reduce_256_256_1_1_n, lane, 2048, 1, 1, 256, &a);
   }
   return r;
@@ -7236,11 +7808,7 @@ static CUresult backward_0_219(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 963, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 729, 4, 0), .dshift = at(c, 730, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 963, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 729, 4, 0), .dshift = at(c, 730, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 963, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 729, 4, 0), .dshift = at(c, 730, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -7264,8 +7832,8 @@ static CUresult backward_0_221(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 964, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 929, e, 256), 3 * h * w / 2, 24 * w, 384, 1}, .weight = c->packed + 300032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_256_3_2_1_64_64_y_y_y_n_y_e, lane, ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 2, 4, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 964, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 929, e, 256), 3 * h * w / 2, 24 * w, 384, 1}, .weight = c->packed + 300544 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 474, e, 0), h * w / 2, 8 * w, 128, 1}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_256_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128), 2, 4, 128, &a);
   }
   return r;
 }
@@ -7276,11 +7844,11 @@ static CUresult backward_0_222(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 256), 3 * h * w / 2, 24 * w, 384, 1}, .dy = {at(c, 964, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 7)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_256_3_2_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 7), 8, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 256), 3 * h * w / 2, 24 * w, 384, 1}, .dy = {at(c, 964, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 14)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_256_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 14), 8, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 728, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 7))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 728, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 14))};
     r = launch(c, k_weight_gradient_reduce_128_256_9_1_n, lane, 9216, 1, 1, 256, &a);
   }
   return r;
@@ -7292,11 +7860,7 @@ static CUresult backward_0_223(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 726, 4, 0), .dshift = at(c, 727, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 726, 4, 0), .dshift = at(c, 727, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 726, 4, 0), .dshift = at(c, 727, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -7320,8 +7884,8 @@ static CUresult backward_0_225(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 965, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 966, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 275456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 965, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 966, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 275968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
   }
   return r;
 }
@@ -7332,11 +7896,11 @@ static CUresult backward_0_226(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 965, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 85)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 85), 6, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 965, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170), 6, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 725, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 85))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 725, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170))};
     r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
   }
   return r;
@@ -7348,11 +7912,11 @@ static CUresult backward_0_227(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 966, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 723, 4, 0), .dshift = at(c, 724, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 966, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 723, 4, 0), .dshift = at(c, 724, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 966, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 723, 4, 0), .dshift = at(c, 724, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 966, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 723, 4, 0), .dshift = at(c, 724, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -7376,8 +7940,8 @@ static CUresult backward_0_229(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 967, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 968, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 271360 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 967, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 968, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 271872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7388,11 +7952,11 @@ static CUresult backward_0_230(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 463, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 967, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 463, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 967, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 722, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 722, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024))};
     r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
   }
   return r;
@@ -7416,11 +7980,11 @@ static CUresult backward_0_232(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 720, 4, 0), .dshift = at(c, 721, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 720, 4, 0), .dshift = at(c, 721, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 720, 4, 0), .dshift = at(c, 721, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 720, 4, 0), .dshift = at(c, 721, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -7444,8 +8008,8 @@ static CUresult backward_0_234(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 970, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 971, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 262144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 970, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 971, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 262656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 464, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7456,11 +8020,11 @@ static CUresult backward_0_235(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 467, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 970, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 467, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 970, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 719, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 719, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -7472,11 +8036,7 @@ static CUresult backward_0_236(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 971, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 717, 4, 0), .dshift = at(c, 718, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 971, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 717, 4, 0), .dshift = at(c, 718, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 971, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 717, 4, 0), .dshift = at(c, 718, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -7500,8 +8060,8 @@ static CUresult backward_0_238(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 972, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 969, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 252928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_y_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 972, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 969, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 253440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 456, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7512,11 +8072,11 @@ static CUresult backward_0_239(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 459, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 972, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 459, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 972, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 716, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 716, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -7528,11 +8088,11 @@ static CUresult backward_0_240(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 714, 4, 0), .dshift = at(c, 715, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 714, 4, 0), .dshift = at(c, 715, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 714, 4, 0), .dshift = at(c, 715, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 714, 4, 0), .dshift = at(c, 715, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -7556,8 +8116,8 @@ static CUresult backward_0_242(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 973, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 966, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 250880 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 973, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 966, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 251392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7568,11 +8128,11 @@ static CUresult backward_0_243(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 973, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 973, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 713, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 713, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048))};
     r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
   }
   return r;
@@ -7584,11 +8144,7 @@ static CUresult backward_0_244(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 969, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 711, 4, 0), .dshift = at(c, 712, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 969, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 711, 4, 0), .dshift = at(c, 712, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 969, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 711, 4, 0), .dshift = at(c, 712, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -7612,8 +8168,8 @@ static CUresult backward_0_246(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 974, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 966, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 248832 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 974, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 966, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 249344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7624,11 +8180,11 @@ static CUresult backward_0_247(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 974, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 974, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 710, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 710, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048))};
     r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
   }
   return r;
@@ -7640,11 +8196,11 @@ static CUresult backward_0_248(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 966, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 708, 4, 0), .dshift = at(c, 709, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 966, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 708, 4, 0), .dshift = at(c, 709, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 966, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 708, 4, 0), .dshift = at(c, 709, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 966, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 708, 4, 0), .dshift = at(c, 709, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -7668,8 +8224,8 @@ static CUresult backward_0_250(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 975, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 976, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 232448 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 975, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 976, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 232960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 448, e, 0), h * w / 2, 8 * w, 128, 1}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -7680,11 +8236,11 @@ static CUresult backward_0_251(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 451, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 975, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 128), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 451, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 975, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 256), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 707, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 128))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 707, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 256))};
     r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
   }
   return r;
@@ -7696,11 +8252,7 @@ static CUresult backward_0_252(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 976, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 705, 4, 0), .dshift = at(c, 706, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 976, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 705, 4, 0), .dshift = at(c, 706, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 976, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 705, 4, 0), .dshift = at(c, 706, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -7724,8 +8276,8 @@ static CUresult backward_0_254(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 977, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 917, e, 128), 4 * h * w, 32 * w, 256, 1}, .weight = c->packed + 84992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_128_128_3_2_1_128_64_y_y_y_n_y_e, lane, ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 2, 4, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 977, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 917, e, 128), 4 * h * w, 32 * w, 256, 1}, .weight = c->packed + 85504 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 444, e, 0), 2 * h * w, 16 * w, 128, 1}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_128_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128), 2, 4, 128, &a);
   }
   return r;
 }
@@ -7736,11 +8288,11 @@ static CUresult backward_0_255(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 128), 4 * h * w, 32 * w, 256, 1}, .dy = {at(c, 977, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 14)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_3_2_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 14), 4, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 128), 4 * h * w, 32 * w, 256, 1}, .dy = {at(c, 977, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 28)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_128_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 28), 4, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 704, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 44), 14))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 704, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 44), 28))};
     r = launch(c, k_weight_gradient_reduce_128_128_9_1_n, lane, 4608, 1, 1, 256, &a);
   }
   return r;
@@ -7752,11 +8304,7 @@ static CUresult backward_0_256(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 917, e, 128), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 64, 128}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 702, 4, 0), .dshift = at(c, 703, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 64, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 917, e, 128), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 64, 128}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 702, 4, 0), .dshift = at(c, 703, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 917, e, 128), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 64, 128}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 702, 4, 0), .dshift = at(c, 703, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -7780,8 +8328,8 @@ static CUresult backward_0_258(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 978, e, 0), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 979, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .weight = c->packed + 72704 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_96_128_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 978, e, 0), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 979, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .weight = c->packed + 73216 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_96_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
   }
   return r;
 }
@@ -7792,11 +8340,11 @@ static CUresult backward_0_259(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 978, e, 0), 2 * h * w, 16 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 170), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 978, e, 0), 2 * h * w, 16 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 341)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_96_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 341), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 701, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 170))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 701, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 341))};
     r = launch(c, k_weight_gradient_reduce_96_128_1_1_n, lane, 384, 1, 1, 256, &a);
   }
   return r;
@@ -7820,11 +8368,11 @@ static CUresult backward_0_261(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 979, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 699, 4, 0), .dshift = at(c, 700, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 979, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 699, 4, 0), .dshift = at(c, 700, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 979, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 699, 4, 0), .dshift = at(c, 700, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 979, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 699, 4, 0), .dshift = at(c, 700, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -7848,8 +8396,8 @@ static CUresult backward_0_263(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 980, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 981, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 63488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_128_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 980, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 981, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 64000 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 437, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7860,11 +8408,11 @@ static CUresult backward_0_264(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 440, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 980, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 440, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 980, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 698, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 698, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -7876,11 +8424,7 @@ static CUresult backward_0_265(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 981, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 696, 4, 0), .dshift = at(c, 697, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 981, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 696, 4, 0), .dshift = at(c, 697, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 981, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 696, 4, 0), .dshift = at(c, 697, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -7904,8 +8448,8 @@ static CUresult backward_0_267(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 982, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 979, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .weight = c->packed + 54272 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_128_32_y_y_y_n_y_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 982, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 979, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .weight = c->packed + 54784 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7916,11 +8460,11 @@ static CUresult backward_0_268(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 982, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 982, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 695, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 695, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -7932,11 +8476,11 @@ static CUresult backward_0_269(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 979, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 693, 4, 0), .dshift = at(c, 694, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 979, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 693, 4, 0), .dshift = at(c, 694, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 979, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 693, 4, 0), .dshift = at(c, 694, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 979, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 693, 4, 0), .dshift = at(c, 694, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -7960,8 +8504,8 @@ static CUresult backward_0_271(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 983, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 984, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 50176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 983, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 984, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 50688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 429, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7972,11 +8516,11 @@ static CUresult backward_0_272(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 432, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 983, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 432, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 983, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1024), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 692, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 692, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1024))};
     r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
   }
   return r;
@@ -7988,11 +8532,7 @@ static CUresult backward_0_273(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 690, 4, 0), .dshift = at(c, 691, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 690, 4, 0), .dshift = at(c, 691, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 690, 4, 0), .dshift = at(c, 691, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -8016,8 +8556,8 @@ static CUresult backward_0_275(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 985, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 986, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 13312 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_128_64_y_y_y_n_n_e, lane, ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 1, 4, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 985, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 986, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 13824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 425, e, 0), 4 * h * w, 16 * w, 64, 1}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128), 1, 4, 128, &a);
   }
   return r;
 }
@@ -8028,11 +8568,11 @@ static CUresult backward_0_276(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 428, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 985, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 428, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 985, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 689, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 689, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -8044,11 +8584,7 @@ static CUresult backward_0_277(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 986, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 687, 4, 0), .dshift = at(c, 688, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 16, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 986, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 687, 4, 0), .dshift = at(c, 688, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 986, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 687, 4, 0), .dshift = at(c, 688, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -8072,8 +8608,8 @@ static CUresult backward_0_279(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 987, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 988, e, 0), 3 * h * w, 12 * w, 48, 1}, .weight = c->packed + 10240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 987, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 988, e, 0), 3 * h * w, 12 * w, 48, 1}, .weight = c->packed + 10752 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8084,11 +8620,11 @@ static CUresult backward_0_280(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 0), 3 * h * w, 12 * w, 48, 1}, .dy = {at(c, 987, e, 0), 4 * h * w, 16 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 682), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 0), 3 * h * w, 12 * w, 48, 1}, .dy = {at(c, 987, e, 0), 4 * h * w, 16 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1365)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1365), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 686, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 682))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 686, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1365))};
     r = launch(c, k_weight_gradient_reduce_48_64_1_1_n, lane, 96, 1, 1, 256, &a);
   }
   return r;
@@ -8112,11 +8648,11 @@ static CUresult backward_0_282(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 988, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 684, 4, 0), .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 16, 1024), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 988, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 684, 4, 0), .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 988, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 684, 4, 0), .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 988, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 684, 4, 0), .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -8140,8 +8676,8 @@ static CUresult backward_0_284(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 989, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 990, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 7936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_y_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 989, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 990, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 8448 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 418, e, 0), h * w, 4 * w, 16, 1}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8152,11 +8688,11 @@ static CUresult backward_0_285(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 421, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 989, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 421, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 989, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 683, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 683, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820))};
     r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
   }
   return r;
@@ -8168,11 +8704,7 @@ static CUresult backward_0_286(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 990, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 681, 4, 0), .dshift = at(c, 682, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 16, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 990, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 681, 4, 0), .dshift = at(c, 682, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 990, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 681, 4, 0), .dshift = at(c, 682, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -8196,8 +8728,8 @@ static CUresult backward_0_288(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 991, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 988, e, 16), 3 * h * w, 12 * w, 48, 1}, .weight = c->packed + 5632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_y_y_y_n_y_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 991, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 988, e, 16), 3 * h * w, 12 * w, 48, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8208,11 +8740,11 @@ static CUresult backward_0_289(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 16), 3 * h * w, 12 * w, 48, 1}, .dy = {at(c, 991, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 16), 3 * h * w, 12 * w, 48, 1}, .dy = {at(c, 991, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 680, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 680, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820))};
     r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
   }
   return r;
@@ -8224,11 +8756,11 @@ static CUresult backward_0_290(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 988, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 678, 4, 0), .dshift = at(c, 679, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 16, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 988, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 678, 4, 0), .dshift = at(c, 679, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 988, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 678, 4, 0), .dshift = at(c, 679, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 988, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 678, 4, 0), .dshift = at(c, 679, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -8252,8 +8784,8 @@ static CUresult backward_0_292(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 992, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 993, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 4608 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 992, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 993, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 410, e, 0), 2 * h * w, 8 * w, 32, 1}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0)};
+    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8264,11 +8796,11 @@ static CUresult backward_0_293(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 413, e, 0), 2 * h * w, 8 * w, 32, 1}, .dy = {at(c, 992, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 413, e, 0), 2 * h * w, 8 * w, 32, 1}, .dy = {at(c, 992, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 677, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 677, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096))};
     r = launch(c, k_weight_gradient_reduce_32_32_1_1_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -8280,11 +8812,7 @@ static CUresult backward_0_294(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 993, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 675, 4, 0), .dshift = at(c, 676, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 16, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 993, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 675, 4, 0), .dshift = at(c, 676, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 993, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 675, 4, 0), .dshift = at(c, 676, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -8308,8 +8836,8 @@ static CUresult backward_0_296(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 994, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 995, e, 0), 4 * h * w, 8 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
-    r = launch(c, k_convolution_e_shape_16_32_3_2_1_128_16_y_y_y_n_n_e, lane, ceiling(n * ceiling(h / 2, 2) * ceiling(w / 2, 2), 128), 1, 4, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 994, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 995, e, 0), 4 * h * w, 8 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2), .partial = c->scratch[lane], .below = {at(c, 406, e, 0), 4 * h * w, 8 * w, 16, 1}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_32_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128), 1, 4, 128, &a);
   }
   return r;
 }
@@ -8320,11 +8848,11 @@ static CUresult backward_0_297(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 409, e, 0), 4 * h * w, 8 * w, 16, 1}, .dy = {at(c, 994, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_32_3_2_1_64_16_9_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 455), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 409, e, 0), 4 * h * w, 8 * w, 16, 1}, .dy = {at(c, 994, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_32_3_2_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 674, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 455))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 674, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910))};
     r = launch(c, k_weight_gradient_reduce_16_32_9_1_n, lane, 144, 1, 1, 256, &a);
   }
   return r;
@@ -8336,11 +8864,7 @@ static CUresult backward_0_298(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 995, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 672, 4, 0), .dshift = at(c, 673, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * h * w / 4, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 4, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 4, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 995, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 672, 4, 0), .dshift = at(c, 673, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * h * w / 4, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 4, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 995, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 672, 4, 0), .dshift = at(c, 673, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -8364,12 +8888,12 @@ static CUresult backward_0_300(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .dy = {at(c, 996, e, 0), 4 * h * w, 8 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 4854)), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
-    r = launch(c, k_weight_gradient_partial_e_shape_3_16_3_2_1_64_16_9_n_y, lane, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 4854), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .dy = {at(c, 996, e, 0), 4 * h * w, 8 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709)), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
+    r = launch(c, k_weight_gradient_partial_e_shape_3_16_3_2_1_64_32_1_y_n_y, lane, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 671, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 4854))};
-    r = launch(c, k_weight_gradient_reduce_3_16_9_1_n, lane, 14, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 671, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709))};
+    r = launch(c, k_weight_gradient_reduce_27_16_1_1_n, lane, 14, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8387,7 +8911,8 @@ static CUresult add(context *c, CUdeviceptr y, CUdeviceptr a, int64_t elements) 
 // The forward pass in training.
 static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, -1, pack_0},
-    {reprise_fork, 4, 0, NULL},
+    {reprise_launch, 0, -1, pack_1},
+    {reprise_fork, 3, 0, NULL},
     {reprise_launch, 0, 0, forward_0},
     {reprise_launch, 0, 1, forward_1},
     {reprise_launch, 0, 3, forward_3},
@@ -8459,11 +8984,11 @@ static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, 84, forward_84},
     {reprise_launch, 0, 85, forward_85},
     {reprise_launch, 0, 87, forward_87},
-    {reprise_wait, 2, 2, NULL},
-    {reprise_launch, 2, 88, forward_88},
-    {reprise_launch, 2, 89, forward_89},
-    {reprise_launch, 2, 91, forward_91},
-    {reprise_signal, 2, 3, NULL},
+    {reprise_wait, 1, 2, NULL},
+    {reprise_launch, 1, 88, forward_88},
+    {reprise_launch, 1, 89, forward_89},
+    {reprise_launch, 1, 91, forward_91},
+    {reprise_signal, 1, 3, NULL},
     {reprise_launch, 0, 92, forward_92},
     {reprise_launch, 0, 93, forward_93},
     {reprise_launch, 0, 95, forward_95},
@@ -8489,7 +9014,7 @@ static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, 119, forward_119},
     {reprise_launch, 0, 120, forward_120},
     {reprise_launch, 0, 122, forward_122},
-    {reprise_signal, 0, 6, NULL},
+    {reprise_signal, 0, 7, NULL},
     {reprise_launch, 0, 123, forward_123},
     {reprise_launch, 0, 124, forward_124},
     {reprise_launch, 0, 126, forward_126},
@@ -8497,465 +9022,530 @@ static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, 127, forward_127},
     {reprise_launch, 0, 128, forward_128},
     {reprise_launch, 0, 129, forward_129},
-    {reprise_signal, 0, 5, NULL},
-    {reprise_wait, 3, 4, NULL},
-    {reprise_launch, 3, 130, forward_130},
-    {reprise_launch, 3, 131, forward_131},
-    {reprise_launch, 3, 132, forward_132},
-    {reprise_wait, 3, 5, NULL},
-    {reprise_launch, 3, 134, forward_134},
-    {reprise_launch, 3, 135, forward_135},
-    {reprise_launch, 3, 136, forward_136},
-    {reprise_launch, 3, 138, forward_138},
-    {reprise_launch, 3, 139, forward_139},
-    {reprise_launch, 3, 140, forward_140},
-    {reprise_launch, 3, 142, forward_142},
-    {reprise_launch, 3, 143, forward_143},
-    {reprise_launch, 3, 144, forward_144},
-    {reprise_launch, 3, 146, forward_146},
-    {reprise_signal, 3, 7, NULL},
-    {reprise_wait, 1, 6, NULL},
-    {reprise_launch, 1, 147, forward_147},
-    {reprise_wait, 1, 7, NULL},
-    {reprise_launch, 1, 148, forward_148},
-    {reprise_launch, 1, 149, forward_149},
-    {reprise_launch, 1, 151, forward_151},
-    {reprise_launch, 1, 152, forward_152},
-    {reprise_launch, 1, 153, forward_153},
-    {reprise_launch, 1, 154, forward_154},
-    {reprise_launch, 1, 156, forward_156},
-    {reprise_signal, 1, 8, NULL},
-    {reprise_launch, 1, 157, forward_157},
-    {reprise_launch, 1, 158, forward_158},
-    {reprise_launch, 1, 160, forward_160},
-    {reprise_wait, 2, 8, NULL},
-    {reprise_launch, 2, 161, forward_161},
-    {reprise_launch, 2, 162, forward_162},
-    {reprise_launch, 2, 164, forward_164},
-    {reprise_signal, 2, 9, NULL},
-    {reprise_launch, 1, 165, forward_165},
-    {reprise_launch, 1, 166, forward_166},
-    {reprise_launch, 1, 168, forward_168},
-    {reprise_launch, 1, 169, forward_169},
-    {reprise_launch, 1, 170, forward_170},
-    {reprise_launch, 1, 172, forward_172},
+    {reprise_wait, 1, 4, NULL},
+    {reprise_launch, 1, 130, forward_130},
+    {reprise_launch, 1, 131, forward_131},
+    {reprise_signal, 1, 5, NULL},
+    {reprise_launch, 1, 132, forward_132},
+    {reprise_signal, 1, 6, NULL},
+    {reprise_wait, 0, 5, NULL},
+    {reprise_wait, 0, 6, NULL},
+    {reprise_launch, 0, 134, forward_134},
+    {reprise_launch, 0, 135, forward_135},
+    {reprise_launch, 0, 136, forward_136},
+    {reprise_launch, 0, 138, forward_138},
+    {reprise_launch, 0, 139, forward_139},
+    {reprise_launch, 0, 140, forward_140},
+    {reprise_launch, 0, 142, forward_142},
+    {reprise_launch, 0, 143, forward_143},
+    {reprise_launch, 0, 144, forward_144},
+    {reprise_launch, 0, 146, forward_146},
+    {reprise_wait, 2, 7, NULL},
+    {reprise_launch, 2, 147, forward_147},
+    {reprise_signal, 2, 8, NULL},
+    {reprise_wait, 0, 8, NULL},
+    {reprise_launch, 0, 148, forward_148},
+    {reprise_launch, 0, 149, forward_149},
+    {reprise_launch, 0, 151, forward_151},
+    {reprise_launch, 0, 152, forward_152},
+    {reprise_launch, 0, 153, forward_153},
+    {reprise_launch, 0, 154, forward_154},
+    {reprise_launch, 0, 156, forward_156},
+    {reprise_signal, 0, 9, NULL},
+    {reprise_launch, 0, 157, forward_157},
+    {reprise_launch, 0, 158, forward_158},
+    {reprise_launch, 0, 160, forward_160},
     {reprise_wait, 1, 9, NULL},
-    {reprise_launch, 1, 173, forward_173},
-    {reprise_launch, 1, 174, forward_174},
-    {reprise_launch, 1, 176, forward_176},
-    {reprise_launch, 1, 177, forward_177},
-    {reprise_launch, 1, 178, forward_178},
-    {reprise_launch, 1, 180, forward_180},
-    {reprise_launch, 1, 181, forward_181},
-    {reprise_launch, 1, 182, forward_182},
-    {reprise_launch, 1, 183, forward_183},
-    {reprise_launch, 1, 185, forward_185},
-    {reprise_launch, 1, 186, forward_186},
-    {reprise_launch, 1, 187, forward_187},
-    {reprise_launch, 1, 189, forward_189},
-    {reprise_launch, 1, 190, forward_190},
-    {reprise_launch, 1, 191, forward_191},
-    {reprise_launch, 1, 193, forward_193},
-    {reprise_launch, 1, 194, forward_194},
-    {reprise_launch, 1, 195, forward_195},
-    {reprise_launch, 1, 197, forward_197},
-    {reprise_launch, 1, 198, forward_198},
-    {reprise_launch, 1, 199, forward_199},
-    {reprise_launch, 1, 201, forward_201},
-    {reprise_launch, 1, 202, forward_202},
-    {reprise_launch, 1, 203, forward_203},
-    {reprise_launch, 1, 205, forward_205},
-    {reprise_launch, 1, 206, forward_206},
-    {reprise_launch, 1, 207, forward_207},
-    {reprise_launch, 1, 209, forward_209},
-    {reprise_launch, 1, 210, forward_210},
-    {reprise_launch, 1, 211, forward_211},
-    {reprise_launch, 1, 213, forward_213},
-    {reprise_launch, 1, 214, forward_214},
-    {reprise_launch, 1, 215, forward_215},
-    {reprise_launch, 1, 217, forward_217},
-    {reprise_launch, 1, 218, forward_218},
-    {reprise_launch, 1, 219, forward_219},
-    {reprise_launch, 1, 221, forward_221},
-    {reprise_launch, 1, 222, forward_222},
-    {reprise_launch, 1, 223, forward_223},
-    {reprise_launch, 1, 225, forward_225},
+    {reprise_launch, 1, 161, forward_161},
+    {reprise_launch, 1, 162, forward_162},
+    {reprise_launch, 1, 164, forward_164},
     {reprise_signal, 1, 10, NULL},
-    {reprise_launch, 1, 226, forward_226},
-    {reprise_launch, 1, 227, forward_227},
-    {reprise_launch, 1, 229, forward_229},
+    {reprise_launch, 0, 165, forward_165},
+    {reprise_launch, 0, 166, forward_166},
+    {reprise_launch, 0, 168, forward_168},
+    {reprise_launch, 0, 169, forward_169},
+    {reprise_launch, 0, 170, forward_170},
+    {reprise_launch, 0, 172, forward_172},
     {reprise_wait, 0, 10, NULL},
-    {reprise_launch, 0, 230, forward_230},
-    {reprise_launch, 0, 231, forward_231},
-    {reprise_launch, 0, 233, forward_233},
+    {reprise_launch, 0, 173, forward_173},
+    {reprise_launch, 0, 174, forward_174},
+    {reprise_launch, 0, 176, forward_176},
+    {reprise_launch, 0, 177, forward_177},
+    {reprise_launch, 0, 178, forward_178},
+    {reprise_launch, 0, 180, forward_180},
+    {reprise_launch, 0, 181, forward_181},
+    {reprise_launch, 0, 182, forward_182},
+    {reprise_launch, 0, 183, forward_183},
+    {reprise_launch, 0, 185, forward_185},
+    {reprise_launch, 0, 186, forward_186},
+    {reprise_launch, 0, 187, forward_187},
+    {reprise_launch, 0, 189, forward_189},
+    {reprise_launch, 0, 190, forward_190},
+    {reprise_launch, 0, 191, forward_191},
+    {reprise_launch, 0, 193, forward_193},
+    {reprise_launch, 0, 194, forward_194},
+    {reprise_launch, 0, 195, forward_195},
+    {reprise_launch, 0, 197, forward_197},
+    {reprise_launch, 0, 198, forward_198},
+    {reprise_launch, 0, 199, forward_199},
+    {reprise_launch, 0, 201, forward_201},
+    {reprise_launch, 0, 202, forward_202},
+    {reprise_launch, 0, 203, forward_203},
+    {reprise_launch, 0, 205, forward_205},
+    {reprise_launch, 0, 206, forward_206},
+    {reprise_launch, 0, 207, forward_207},
+    {reprise_launch, 0, 209, forward_209},
+    {reprise_launch, 0, 210, forward_210},
+    {reprise_launch, 0, 211, forward_211},
+    {reprise_launch, 0, 213, forward_213},
+    {reprise_launch, 0, 214, forward_214},
+    {reprise_launch, 0, 215, forward_215},
+    {reprise_launch, 0, 217, forward_217},
+    {reprise_launch, 0, 218, forward_218},
+    {reprise_launch, 0, 219, forward_219},
+    {reprise_launch, 0, 221, forward_221},
+    {reprise_launch, 0, 222, forward_222},
+    {reprise_launch, 0, 223, forward_223},
+    {reprise_launch, 0, 225, forward_225},
     {reprise_signal, 0, 11, NULL},
-    {reprise_launch, 1, 234, forward_234},
-    {reprise_launch, 1, 235, forward_235},
-    {reprise_launch, 1, 237, forward_237},
-    {reprise_launch, 1, 238, forward_238},
-    {reprise_launch, 1, 239, forward_239},
-    {reprise_launch, 1, 241, forward_241},
-    {reprise_launch, 1, 242, forward_242},
-    {reprise_launch, 1, 243, forward_243},
-    {reprise_launch, 1, 245, forward_245},
-    {reprise_launch, 1, 246, forward_246},
-    {reprise_launch, 1, 247, forward_247},
-    {reprise_launch, 1, 249, forward_249},
+    {reprise_launch, 0, 226, forward_226},
+    {reprise_launch, 0, 227, forward_227},
+    {reprise_launch, 0, 229, forward_229},
     {reprise_wait, 1, 11, NULL},
-    {reprise_launch, 1, 250, forward_250},
-    {reprise_launch, 1, 251, forward_251},
-    {reprise_launch, 1, 253, forward_253},
-    {reprise_launch, 1, 254, forward_254},
-    {reprise_launch, 1, 255, forward_255},
-    {reprise_launch, 1, 257, forward_257},
+    {reprise_launch, 1, 230, forward_230},
+    {reprise_launch, 1, 231, forward_231},
+    {reprise_launch, 1, 233, forward_233},
     {reprise_signal, 1, 12, NULL},
-    {reprise_launch, 1, 258, forward_258},
-    {reprise_launch, 1, 259, forward_259},
-    {reprise_launch, 1, 260, forward_260},
-    {reprise_signal, 1, 13, NULL},
-    {reprise_wait, 3, 12, NULL},
-    {reprise_launch, 3, 261, forward_261},
-    {reprise_launch, 3, 262, forward_262},
-    {reprise_launch, 3, 263, forward_263},
-    {reprise_wait, 3, 13, NULL},
-    {reprise_launch, 3, 265, forward_265},
-    {reprise_launch, 3, 266, forward_266},
-    {reprise_launch, 3, 267, forward_267},
-    {reprise_launch, 3, 269, forward_269},
-    {reprise_launch, 3, 270, forward_270},
-    {reprise_launch, 3, 271, forward_271},
-    {reprise_launch, 3, 273, forward_273},
-    {reprise_launch, 3, 274, forward_274},
-    {reprise_launch, 3, 275, forward_275},
-    {reprise_launch, 3, 277, forward_277},
-    {reprise_launch, 3, 278, forward_278},
-    {reprise_launch, 3, 279, forward_279},
-    {reprise_launch, 3, 281, forward_281},
-    {reprise_join, 4, 0, NULL},
+    {reprise_launch, 0, 234, forward_234},
+    {reprise_launch, 0, 235, forward_235},
+    {reprise_launch, 0, 237, forward_237},
+    {reprise_launch, 0, 238, forward_238},
+    {reprise_launch, 0, 239, forward_239},
+    {reprise_launch, 0, 241, forward_241},
+    {reprise_launch, 0, 242, forward_242},
+    {reprise_launch, 0, 243, forward_243},
+    {reprise_launch, 0, 245, forward_245},
+    {reprise_launch, 0, 246, forward_246},
+    {reprise_launch, 0, 247, forward_247},
+    {reprise_launch, 0, 249, forward_249},
+    {reprise_wait, 0, 12, NULL},
+    {reprise_launch, 0, 250, forward_250},
+    {reprise_launch, 0, 251, forward_251},
+    {reprise_launch, 0, 253, forward_253},
+    {reprise_launch, 0, 254, forward_254},
+    {reprise_launch, 0, 255, forward_255},
+    {reprise_launch, 0, 257, forward_257},
+    {reprise_signal, 0, 13, NULL},
+    {reprise_launch, 0, 258, forward_258},
+    {reprise_launch, 0, 259, forward_259},
+    {reprise_launch, 0, 260, forward_260},
+    {reprise_wait, 1, 13, NULL},
+    {reprise_launch, 1, 261, forward_261},
+    {reprise_launch, 1, 262, forward_262},
+    {reprise_signal, 1, 14, NULL},
+    {reprise_launch, 1, 263, forward_263},
+    {reprise_signal, 1, 15, NULL},
+    {reprise_wait, 0, 14, NULL},
+    {reprise_wait, 0, 15, NULL},
+    {reprise_launch, 0, 265, forward_265},
+    {reprise_launch, 0, 266, forward_266},
+    {reprise_launch, 0, 267, forward_267},
+    {reprise_launch, 0, 269, forward_269},
+    {reprise_launch, 0, 270, forward_270},
+    {reprise_launch, 0, 271, forward_271},
+    {reprise_launch, 0, 273, forward_273},
+    {reprise_launch, 0, 274, forward_274},
+    {reprise_launch, 0, 275, forward_275},
+    {reprise_launch, 0, 277, forward_277},
+    {reprise_launch, 0, 278, forward_278},
+    {reprise_launch, 0, 279, forward_279},
+    {reprise_launch, 0, 281, forward_281},
+    {reprise_join, 3, 0, NULL},
 };
 
 // The forward pass in evaluation.
 static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 0, -1, pack_0},
-    {reprise_fork, 4, 0, NULL},
-    {reprise_launch, 0, 0, forward_0},
-    {reprise_launch, 0, 2, forward_2},
+    {reprise_launch, 0, -1, pack_1},
+    {reprise_fork, 8, 0, NULL},
+    {reprise_launch, 0, 0, evaluation_0},
+    {reprise_launch, 1, 2, evaluation_2},
+    {reprise_signal, 1, 0, NULL},
+    {reprise_wait, 0, 0, NULL},
     {reprise_launch, 0, 3, forward_3},
-    {reprise_launch, 0, 4, forward_4},
-    {reprise_launch, 0, 6, forward_6},
+    {reprise_launch, 0, 4, evaluation_4},
+    {reprise_launch, 2, 6, evaluation_6},
+    {reprise_signal, 2, 1, NULL},
+    {reprise_wait, 0, 1, NULL},
     {reprise_launch, 0, 7, forward_7},
-    {reprise_launch, 0, 8, forward_8},
-    {reprise_launch, 0, 10, forward_10},
-    {reprise_launch, 0, 11, forward_11},
-    {reprise_launch, 0, 12, forward_12},
-    {reprise_launch, 0, 14, forward_14},
-    {reprise_launch, 0, 15, forward_15},
-    {reprise_launch, 0, 16, forward_16},
-    {reprise_launch, 0, 18, forward_18},
-    {reprise_launch, 0, 19, forward_19},
-    {reprise_launch, 0, 20, forward_20},
-    {reprise_launch, 0, 22, forward_22},
-    {reprise_launch, 0, 23, forward_23},
-    {reprise_launch, 0, 24, forward_24},
-    {reprise_launch, 0, 26, forward_26},
-    {reprise_launch, 0, 27, forward_27},
-    {reprise_launch, 0, 28, forward_28},
-    {reprise_launch, 0, 30, forward_30},
-    {reprise_launch, 0, 31, forward_31},
-    {reprise_launch, 0, 32, forward_32},
-    {reprise_launch, 0, 34, forward_34},
-    {reprise_launch, 0, 35, forward_35},
-    {reprise_launch, 0, 36, forward_36},
-    {reprise_launch, 0, 38, forward_38},
-    {reprise_launch, 0, 39, forward_39},
-    {reprise_launch, 0, 40, forward_40},
-    {reprise_launch, 0, 42, forward_42},
-    {reprise_launch, 0, 43, forward_43},
-    {reprise_launch, 0, 44, forward_44},
-    {reprise_launch, 0, 46, forward_46},
-    {reprise_launch, 0, 47, forward_47},
-    {reprise_launch, 0, 48, forward_48},
-    {reprise_launch, 0, 50, forward_50},
-    {reprise_launch, 0, 51, forward_51},
-    {reprise_signal, 0, 0, NULL},
-    {reprise_launch, 0, 52, forward_52},
-    {reprise_launch, 0, 54, forward_54},
-    {reprise_launch, 0, 55, forward_55},
-    {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 56, forward_56},
-    {reprise_launch, 0, 58, forward_58},
-    {reprise_signal, 0, 1, NULL},
-    {reprise_wait, 1, 1, NULL},
-    {reprise_launch, 1, 59, forward_59},
-    {reprise_signal, 1, 2, NULL},
-    {reprise_launch, 0, 60, forward_60},
-    {reprise_launch, 0, 62, forward_62},
-    {reprise_launch, 0, 63, forward_63},
-    {reprise_launch, 0, 64, forward_64},
-    {reprise_launch, 0, 66, forward_66},
-    {reprise_launch, 0, 67, forward_67},
+    {reprise_launch, 0, 8, evaluation_8},
+    {reprise_launch, 3, 10, evaluation_10},
+    {reprise_signal, 3, 2, NULL},
     {reprise_wait, 0, 2, NULL},
-    {reprise_launch, 0, 68, forward_68},
-    {reprise_launch, 0, 70, forward_70},
-    {reprise_launch, 0, 71, forward_71},
-    {reprise_launch, 0, 72, forward_72},
-    {reprise_launch, 0, 74, forward_74},
-    {reprise_launch, 0, 75, forward_75},
-    {reprise_launch, 0, 76, forward_76},
-    {reprise_launch, 0, 78, forward_78},
-    {reprise_launch, 0, 79, forward_79},
-    {reprise_launch, 0, 80, forward_80},
-    {reprise_launch, 0, 82, forward_82},
-    {reprise_launch, 0, 83, forward_83},
-    {reprise_signal, 0, 3, NULL},
-    {reprise_launch, 0, 84, forward_84},
-    {reprise_launch, 0, 86, forward_86},
-    {reprise_launch, 0, 87, forward_87},
-    {reprise_wait, 2, 3, NULL},
-    {reprise_launch, 2, 88, forward_88},
-    {reprise_launch, 0, 90, forward_90},
-    {reprise_signal, 0, 4, NULL},
-    {reprise_wait, 2, 4, NULL},
-    {reprise_launch, 2, 91, forward_91},
-    {reprise_signal, 2, 5, NULL},
-    {reprise_launch, 0, 92, forward_92},
-    {reprise_launch, 0, 94, forward_94},
-    {reprise_launch, 0, 95, forward_95},
-    {reprise_launch, 0, 96, forward_96},
-    {reprise_launch, 0, 98, forward_98},
-    {reprise_launch, 0, 99, forward_99},
+    {reprise_launch, 0, 11, forward_11},
+    {reprise_launch, 0, 12, evaluation_12},
+    {reprise_launch, 4, 14, evaluation_14},
+    {reprise_signal, 4, 3, NULL},
+    {reprise_wait, 0, 3, NULL},
+    {reprise_launch, 0, 15, forward_15},
+    {reprise_launch, 0, 16, evaluation_16},
+    {reprise_launch, 5, 18, evaluation_18},
+    {reprise_signal, 5, 4, NULL},
+    {reprise_wait, 0, 4, NULL},
+    {reprise_launch, 0, 19, forward_19},
+    {reprise_launch, 0, 20, evaluation_20},
+    {reprise_launch, 6, 22, evaluation_22},
+    {reprise_signal, 6, 5, NULL},
     {reprise_wait, 0, 5, NULL},
-    {reprise_launch, 0, 100, forward_100},
-    {reprise_launch, 0, 102, forward_102},
+    {reprise_launch, 0, 23, forward_23},
+    {reprise_launch, 0, 24, evaluation_24},
+    {reprise_launch, 7, 26, evaluation_26},
+    {reprise_signal, 7, 6, NULL},
+    {reprise_wait, 0, 6, NULL},
+    {reprise_launch, 0, 27, forward_27},
+    {reprise_launch, 0, 28, evaluation_28},
+    {reprise_launch, 1, 30, evaluation_30},
+    {reprise_signal, 1, 7, NULL},
+    {reprise_wait, 0, 7, NULL},
+    {reprise_launch, 0, 31, forward_31},
+    {reprise_launch, 0, 32, evaluation_32},
+    {reprise_launch, 4, 34, evaluation_34},
+    {reprise_signal, 4, 8, NULL},
+    {reprise_wait, 0, 8, NULL},
+    {reprise_launch, 0, 35, forward_35},
+    {reprise_launch, 0, 36, evaluation_36},
+    {reprise_launch, 5, 38, evaluation_38},
+    {reprise_signal, 5, 9, NULL},
+    {reprise_wait, 0, 9, NULL},
+    {reprise_launch, 0, 39, forward_39},
+    {reprise_launch, 0, 40, evaluation_40},
+    {reprise_launch, 2, 42, evaluation_42},
+    {reprise_signal, 2, 10, NULL},
+    {reprise_wait, 0, 10, NULL},
+    {reprise_launch, 0, 43, forward_43},
+    {reprise_launch, 0, 44, evaluation_44},
+    {reprise_launch, 3, 46, evaluation_46},
+    {reprise_signal, 3, 11, NULL},
+    {reprise_wait, 0, 11, NULL},
+    {reprise_launch, 0, 47, forward_47},
+    {reprise_launch, 0, 48, evaluation_48},
+    {reprise_launch, 6, 50, evaluation_50},
+    {reprise_signal, 6, 12, NULL},
+    {reprise_wait, 0, 12, NULL},
+    {reprise_launch, 0, 51, forward_51},
+    {reprise_signal, 0, 14, NULL},
+    {reprise_launch, 0, 52, evaluation_52},
+    {reprise_launch, 7, 54, evaluation_54},
+    {reprise_signal, 7, 13, NULL},
+    {reprise_wait, 0, 13, NULL},
+    {reprise_launch, 0, 55, forward_55},
+    {reprise_wait, 1, 14, NULL},
+    {reprise_launch, 1, 56, evaluation_56},
+    {reprise_launch, 4, 58, evaluation_58},
+    {reprise_signal, 4, 15, NULL},
+    {reprise_wait, 1, 15, NULL},
+    {reprise_launch, 1, 59, forward_59},
+    {reprise_signal, 1, 18, NULL},
+    {reprise_launch, 0, 60, evaluation_60},
+    {reprise_launch, 5, 62, evaluation_62},
+    {reprise_signal, 5, 16, NULL},
+    {reprise_wait, 0, 16, NULL},
+    {reprise_launch, 0, 63, forward_63},
+    {reprise_launch, 0, 64, evaluation_64},
+    {reprise_launch, 7, 66, evaluation_66},
+    {reprise_signal, 7, 17, NULL},
+    {reprise_wait, 0, 17, NULL},
+    {reprise_launch, 0, 67, forward_67},
+    {reprise_wait, 0, 18, NULL},
+    {reprise_launch, 0, 68, evaluation_68},
+    {reprise_launch, 2, 70, evaluation_70},
+    {reprise_signal, 2, 19, NULL},
+    {reprise_wait, 0, 19, NULL},
+    {reprise_launch, 0, 71, forward_71},
+    {reprise_launch, 0, 72, evaluation_72},
+    {reprise_launch, 3, 74, evaluation_74},
+    {reprise_signal, 3, 20, NULL},
+    {reprise_wait, 0, 20, NULL},
+    {reprise_launch, 0, 75, forward_75},
+    {reprise_launch, 0, 76, evaluation_76},
+    {reprise_launch, 6, 78, evaluation_78},
+    {reprise_signal, 6, 21, NULL},
+    {reprise_wait, 0, 21, NULL},
+    {reprise_launch, 0, 79, forward_79},
+    {reprise_launch, 0, 80, evaluation_80},
+    {reprise_launch, 4, 82, evaluation_82},
+    {reprise_signal, 4, 22, NULL},
+    {reprise_wait, 0, 22, NULL},
+    {reprise_launch, 0, 83, forward_83},
+    {reprise_signal, 0, 24, NULL},
+    {reprise_launch, 0, 84, evaluation_84},
+    {reprise_launch, 5, 86, evaluation_86},
+    {reprise_signal, 5, 23, NULL},
+    {reprise_wait, 0, 23, NULL},
+    {reprise_launch, 0, 87, forward_87},
+    {reprise_wait, 1, 24, NULL},
+    {reprise_launch, 1, 88, evaluation_88},
+    {reprise_launch, 7, 90, evaluation_90},
+    {reprise_signal, 7, 25, NULL},
+    {reprise_wait, 1, 25, NULL},
+    {reprise_launch, 1, 91, forward_91},
+    {reprise_signal, 1, 28, NULL},
+    {reprise_launch, 0, 92, evaluation_92},
+    {reprise_launch, 2, 94, evaluation_94},
+    {reprise_signal, 2, 26, NULL},
+    {reprise_wait, 0, 26, NULL},
+    {reprise_launch, 0, 95, forward_95},
+    {reprise_launch, 0, 96, evaluation_96},
+    {reprise_launch, 3, 98, evaluation_98},
+    {reprise_signal, 3, 27, NULL},
+    {reprise_wait, 0, 27, NULL},
+    {reprise_launch, 0, 99, forward_99},
+    {reprise_wait, 0, 28, NULL},
+    {reprise_launch, 0, 100, evaluation_100},
+    {reprise_launch, 6, 102, evaluation_102},
+    {reprise_signal, 6, 29, NULL},
+    {reprise_wait, 0, 29, NULL},
     {reprise_launch, 0, 103, forward_103},
-    {reprise_launch, 0, 104, forward_104},
-    {reprise_launch, 0, 106, forward_106},
+    {reprise_launch, 0, 104, evaluation_104},
+    {reprise_launch, 5, 106, evaluation_106},
+    {reprise_signal, 5, 30, NULL},
+    {reprise_wait, 0, 30, NULL},
     {reprise_launch, 0, 107, forward_107},
-    {reprise_launch, 0, 108, forward_108},
-    {reprise_launch, 0, 110, forward_110},
+    {reprise_launch, 0, 108, evaluation_108},
+    {reprise_launch, 7, 110, evaluation_110},
+    {reprise_signal, 7, 31, NULL},
+    {reprise_wait, 0, 31, NULL},
     {reprise_launch, 0, 111, forward_111},
     {reprise_launch, 0, 112, forward_112},
     {reprise_launch, 0, 113, forward_113},
     {reprise_launch, 0, 114, forward_114},
-    {reprise_launch, 0, 115, forward_115},
-    {reprise_launch, 0, 117, forward_117},
+    {reprise_launch, 0, 115, evaluation_115},
+    {reprise_launch, 2, 117, evaluation_117},
+    {reprise_signal, 2, 32, NULL},
+    {reprise_wait, 0, 32, NULL},
     {reprise_launch, 0, 118, forward_118},
-    {reprise_launch, 0, 119, forward_119},
-    {reprise_launch, 0, 121, forward_121},
+    {reprise_launch, 0, 119, evaluation_119},
+    {reprise_launch, 4, 121, evaluation_121},
+    {reprise_signal, 4, 33, NULL},
+    {reprise_wait, 0, 33, NULL},
     {reprise_launch, 0, 122, forward_122},
-    {reprise_signal, 0, 12, NULL},
-    {reprise_launch, 0, 123, forward_123},
-    {reprise_launch, 0, 125, forward_125},
+    {reprise_signal, 0, 41, NULL},
+    {reprise_launch, 0, 123, evaluation_123},
+    {reprise_launch, 3, 125, evaluation_125},
+    {reprise_signal, 3, 34, NULL},
+    {reprise_wait, 0, 34, NULL},
     {reprise_launch, 0, 126, forward_126},
-    {reprise_signal, 0, 6, NULL},
+    {reprise_signal, 0, 35, NULL},
     {reprise_launch, 0, 127, forward_127},
     {reprise_launch, 0, 128, forward_128},
     {reprise_launch, 0, 129, forward_129},
-    {reprise_signal, 0, 7, NULL},
-    {reprise_wait, 3, 6, NULL},
-    {reprise_launch, 3, 130, forward_130},
-    {reprise_launch, 3, 131, forward_131},
-    {reprise_launch, 0, 133, forward_133},
-    {reprise_signal, 0, 8, NULL},
-    {reprise_wait, 3, 7, NULL},
-    {reprise_wait, 3, 8, NULL},
-    {reprise_launch, 3, 134, forward_134},
-    {reprise_launch, 3, 135, forward_135},
-    {reprise_launch, 0, 137, forward_137},
-    {reprise_signal, 0, 9, NULL},
-    {reprise_wait, 3, 9, NULL},
-    {reprise_launch, 3, 138, forward_138},
-    {reprise_launch, 3, 139, forward_139},
-    {reprise_launch, 0, 141, forward_141},
-    {reprise_signal, 0, 10, NULL},
-    {reprise_wait, 3, 10, NULL},
-    {reprise_launch, 3, 142, forward_142},
-    {reprise_launch, 3, 143, forward_143},
-    {reprise_launch, 0, 145, forward_145},
-    {reprise_signal, 0, 11, NULL},
-    {reprise_wait, 3, 11, NULL},
-    {reprise_launch, 3, 146, forward_146},
-    {reprise_signal, 3, 13, NULL},
-    {reprise_wait, 1, 12, NULL},
-    {reprise_launch, 1, 147, forward_147},
-    {reprise_wait, 1, 13, NULL},
-    {reprise_launch, 1, 148, forward_148},
-    {reprise_launch, 0, 150, forward_150},
-    {reprise_signal, 0, 14, NULL},
-    {reprise_wait, 1, 14, NULL},
-    {reprise_launch, 1, 151, forward_151},
-    {reprise_launch, 1, 152, forward_152},
-    {reprise_launch, 1, 153, forward_153},
-    {reprise_launch, 0, 155, forward_155},
-    {reprise_signal, 0, 15, NULL},
-    {reprise_wait, 1, 15, NULL},
-    {reprise_launch, 1, 156, forward_156},
-    {reprise_signal, 1, 17, NULL},
-    {reprise_launch, 1, 157, forward_157},
-    {reprise_launch, 0, 159, forward_159},
-    {reprise_signal, 0, 16, NULL},
-    {reprise_wait, 1, 16, NULL},
-    {reprise_launch, 1, 160, forward_160},
-    {reprise_wait, 2, 17, NULL},
-    {reprise_launch, 2, 161, forward_161},
-    {reprise_launch, 0, 163, forward_163},
-    {reprise_signal, 0, 18, NULL},
-    {reprise_wait, 2, 18, NULL},
-    {reprise_launch, 2, 164, forward_164},
-    {reprise_signal, 2, 21, NULL},
-    {reprise_launch, 1, 165, forward_165},
-    {reprise_launch, 0, 167, forward_167},
-    {reprise_signal, 0, 19, NULL},
-    {reprise_wait, 1, 19, NULL},
-    {reprise_launch, 1, 168, forward_168},
-    {reprise_launch, 1, 169, forward_169},
-    {reprise_launch, 0, 171, forward_171},
-    {reprise_signal, 0, 20, NULL},
-    {reprise_wait, 1, 20, NULL},
-    {reprise_launch, 1, 172, forward_172},
-    {reprise_wait, 1, 21, NULL},
-    {reprise_launch, 1, 173, forward_173},
-    {reprise_launch, 0, 175, forward_175},
-    {reprise_signal, 0, 22, NULL},
-    {reprise_wait, 1, 22, NULL},
-    {reprise_launch, 1, 176, forward_176},
-    {reprise_launch, 1, 177, forward_177},
-    {reprise_launch, 0, 179, forward_179},
-    {reprise_signal, 0, 23, NULL},
-    {reprise_wait, 1, 23, NULL},
-    {reprise_launch, 1, 180, forward_180},
-    {reprise_launch, 1, 181, forward_181},
-    {reprise_launch, 1, 182, forward_182},
-    {reprise_launch, 0, 184, forward_184},
-    {reprise_signal, 0, 24, NULL},
-    {reprise_wait, 1, 24, NULL},
-    {reprise_launch, 1, 185, forward_185},
-    {reprise_launch, 1, 186, forward_186},
-    {reprise_launch, 0, 188, forward_188},
-    {reprise_signal, 0, 25, NULL},
-    {reprise_wait, 1, 25, NULL},
-    {reprise_launch, 1, 189, forward_189},
-    {reprise_launch, 1, 190, forward_190},
-    {reprise_launch, 0, 192, forward_192},
-    {reprise_signal, 0, 26, NULL},
-    {reprise_wait, 1, 26, NULL},
-    {reprise_launch, 1, 193, forward_193},
-    {reprise_launch, 1, 194, forward_194},
-    {reprise_launch, 0, 196, forward_196},
-    {reprise_signal, 0, 27, NULL},
-    {reprise_wait, 1, 27, NULL},
-    {reprise_launch, 1, 197, forward_197},
-    {reprise_launch, 1, 198, forward_198},
-    {reprise_launch, 0, 200, forward_200},
-    {reprise_signal, 0, 28, NULL},
-    {reprise_wait, 1, 28, NULL},
-    {reprise_launch, 1, 201, forward_201},
-    {reprise_launch, 1, 202, forward_202},
-    {reprise_launch, 0, 204, forward_204},
-    {reprise_signal, 0, 29, NULL},
-    {reprise_wait, 1, 29, NULL},
-    {reprise_launch, 1, 205, forward_205},
-    {reprise_launch, 1, 206, forward_206},
-    {reprise_launch, 0, 208, forward_208},
-    {reprise_signal, 0, 30, NULL},
-    {reprise_wait, 1, 30, NULL},
-    {reprise_launch, 1, 209, forward_209},
-    {reprise_launch, 1, 210, forward_210},
-    {reprise_launch, 0, 212, forward_212},
-    {reprise_signal, 0, 31, NULL},
-    {reprise_wait, 1, 31, NULL},
-    {reprise_launch, 1, 213, forward_213},
-    {reprise_launch, 1, 214, forward_214},
-    {reprise_launch, 0, 216, forward_216},
-    {reprise_signal, 0, 32, NULL},
-    {reprise_wait, 1, 32, NULL},
-    {reprise_launch, 1, 217, forward_217},
-    {reprise_launch, 1, 218, forward_218},
-    {reprise_launch, 0, 220, forward_220},
-    {reprise_signal, 0, 33, NULL},
-    {reprise_wait, 1, 33, NULL},
-    {reprise_launch, 1, 221, forward_221},
-    {reprise_launch, 1, 222, forward_222},
-    {reprise_launch, 0, 224, forward_224},
-    {reprise_signal, 0, 34, NULL},
-    {reprise_wait, 1, 34, NULL},
-    {reprise_launch, 1, 225, forward_225},
-    {reprise_signal, 1, 36, NULL},
-    {reprise_launch, 1, 226, forward_226},
-    {reprise_launch, 0, 228, forward_228},
-    {reprise_signal, 0, 35, NULL},
     {reprise_wait, 1, 35, NULL},
-    {reprise_launch, 1, 229, forward_229},
+    {reprise_launch, 1, 130, forward_130},
+    {reprise_launch, 1, 131, evaluation_131},
+    {reprise_signal, 1, 36, NULL},
+    {reprise_launch, 6, 133, evaluation_133},
+    {reprise_signal, 6, 37, NULL},
     {reprise_wait, 0, 36, NULL},
-    {reprise_launch, 0, 230, forward_230},
-    {reprise_launch, 0, 232, forward_232},
-    {reprise_launch, 0, 233, forward_233},
-    {reprise_signal, 0, 41, NULL},
-    {reprise_launch, 1, 234, forward_234},
-    {reprise_launch, 0, 236, forward_236},
-    {reprise_signal, 0, 37, NULL},
-    {reprise_wait, 1, 37, NULL},
-    {reprise_launch, 1, 237, forward_237},
-    {reprise_launch, 1, 238, forward_238},
-    {reprise_launch, 0, 240, forward_240},
-    {reprise_signal, 0, 38, NULL},
-    {reprise_wait, 1, 38, NULL},
-    {reprise_launch, 1, 241, forward_241},
-    {reprise_launch, 1, 242, forward_242},
-    {reprise_launch, 0, 244, forward_244},
-    {reprise_signal, 0, 39, NULL},
-    {reprise_wait, 1, 39, NULL},
-    {reprise_launch, 1, 245, forward_245},
-    {reprise_launch, 1, 246, forward_246},
-    {reprise_launch, 0, 248, forward_248},
-    {reprise_signal, 0, 40, NULL},
-    {reprise_wait, 1, 40, NULL},
-    {reprise_launch, 1, 249, forward_249},
-    {reprise_wait, 1, 41, NULL},
-    {reprise_launch, 1, 250, forward_250},
-    {reprise_launch, 0, 252, forward_252},
-    {reprise_signal, 0, 42, NULL},
-    {reprise_wait, 1, 42, NULL},
-    {reprise_launch, 1, 253, forward_253},
-    {reprise_launch, 1, 254, forward_254},
-    {reprise_launch, 0, 256, forward_256},
-    {reprise_signal, 0, 43, NULL},
-    {reprise_wait, 1, 43, NULL},
-    {reprise_launch, 1, 257, forward_257},
-    {reprise_signal, 1, 44, NULL},
-    {reprise_launch, 1, 258, forward_258},
-    {reprise_launch, 1, 259, forward_259},
-    {reprise_launch, 1, 260, forward_260},
-    {reprise_signal, 1, 45, NULL},
-    {reprise_wait, 3, 44, NULL},
-    {reprise_launch, 3, 261, forward_261},
-    {reprise_launch, 3, 262, forward_262},
-    {reprise_launch, 0, 264, forward_264},
+    {reprise_wait, 0, 37, NULL},
+    {reprise_launch, 0, 134, forward_134},
+    {reprise_launch, 0, 135, evaluation_135},
+    {reprise_launch, 7, 137, evaluation_137},
+    {reprise_signal, 7, 38, NULL},
+    {reprise_wait, 0, 38, NULL},
+    {reprise_launch, 0, 138, forward_138},
+    {reprise_launch, 0, 139, evaluation_139},
+    {reprise_launch, 5, 141, evaluation_141},
+    {reprise_signal, 5, 39, NULL},
+    {reprise_wait, 0, 39, NULL},
+    {reprise_launch, 0, 142, forward_142},
+    {reprise_launch, 0, 143, evaluation_143},
+    {reprise_launch, 2, 145, evaluation_145},
+    {reprise_signal, 2, 40, NULL},
+    {reprise_wait, 0, 40, NULL},
+    {reprise_launch, 0, 146, forward_146},
+    {reprise_wait, 2, 41, NULL},
+    {reprise_launch, 2, 147, forward_147},
+    {reprise_signal, 2, 42, NULL},
+    {reprise_wait, 0, 42, NULL},
+    {reprise_launch, 0, 148, evaluation_148},
+    {reprise_launch, 4, 150, evaluation_150},
+    {reprise_signal, 4, 43, NULL},
+    {reprise_wait, 0, 43, NULL},
+    {reprise_launch, 0, 151, forward_151},
+    {reprise_launch, 0, 152, forward_152},
+    {reprise_launch, 0, 153, evaluation_153},
+    {reprise_launch, 3, 155, evaluation_155},
+    {reprise_signal, 3, 44, NULL},
+    {reprise_wait, 0, 44, NULL},
+    {reprise_launch, 0, 156, forward_156},
     {reprise_signal, 0, 46, NULL},
-    {reprise_wait, 3, 45, NULL},
-    {reprise_wait, 3, 46, NULL},
-    {reprise_launch, 3, 265, forward_265},
-    {reprise_launch, 3, 266, forward_266},
-    {reprise_launch, 0, 268, forward_268},
-    {reprise_signal, 0, 47, NULL},
-    {reprise_wait, 3, 47, NULL},
-    {reprise_launch, 3, 269, forward_269},
-    {reprise_launch, 3, 270, forward_270},
-    {reprise_launch, 0, 272, forward_272},
-    {reprise_signal, 0, 48, NULL},
-    {reprise_wait, 3, 48, NULL},
-    {reprise_launch, 3, 273, forward_273},
-    {reprise_launch, 3, 274, forward_274},
-    {reprise_launch, 0, 276, forward_276},
-    {reprise_signal, 0, 49, NULL},
-    {reprise_wait, 3, 49, NULL},
-    {reprise_launch, 3, 277, forward_277},
-    {reprise_launch, 3, 278, forward_278},
-    {reprise_launch, 0, 280, forward_280},
-    {reprise_signal, 0, 50, NULL},
-    {reprise_wait, 3, 50, NULL},
-    {reprise_launch, 3, 281, forward_281},
-    {reprise_join, 4, 0, NULL},
+    {reprise_launch, 0, 157, evaluation_157},
+    {reprise_launch, 6, 159, evaluation_159},
+    {reprise_signal, 6, 45, NULL},
+    {reprise_wait, 0, 45, NULL},
+    {reprise_launch, 0, 160, forward_160},
+    {reprise_wait, 1, 46, NULL},
+    {reprise_launch, 1, 161, evaluation_161},
+    {reprise_launch, 7, 163, evaluation_163},
+    {reprise_signal, 7, 47, NULL},
+    {reprise_wait, 1, 47, NULL},
+    {reprise_launch, 1, 164, forward_164},
+    {reprise_signal, 1, 50, NULL},
+    {reprise_launch, 0, 165, evaluation_165},
+    {reprise_launch, 5, 167, evaluation_167},
+    {reprise_signal, 5, 48, NULL},
+    {reprise_wait, 0, 48, NULL},
+    {reprise_launch, 0, 168, forward_168},
+    {reprise_launch, 0, 169, evaluation_169},
+    {reprise_launch, 6, 171, evaluation_171},
+    {reprise_signal, 6, 49, NULL},
+    {reprise_wait, 0, 49, NULL},
+    {reprise_launch, 0, 172, forward_172},
+    {reprise_wait, 0, 50, NULL},
+    {reprise_launch, 0, 173, evaluation_173},
+    {reprise_launch, 3, 175, evaluation_175},
+    {reprise_signal, 3, 51, NULL},
+    {reprise_wait, 0, 51, NULL},
+    {reprise_launch, 0, 176, forward_176},
+    {reprise_launch, 0, 177, evaluation_177},
+    {reprise_launch, 4, 179, evaluation_179},
+    {reprise_signal, 4, 52, NULL},
+    {reprise_wait, 0, 52, NULL},
+    {reprise_launch, 0, 180, forward_180},
+    {reprise_launch, 0, 181, forward_181},
+    {reprise_launch, 0, 182, evaluation_182},
+    {reprise_launch, 7, 184, evaluation_184},
+    {reprise_signal, 7, 53, NULL},
+    {reprise_wait, 0, 53, NULL},
+    {reprise_launch, 0, 185, forward_185},
+    {reprise_launch, 0, 186, evaluation_186},
+    {reprise_launch, 5, 188, evaluation_188},
+    {reprise_signal, 5, 54, NULL},
+    {reprise_wait, 0, 54, NULL},
+    {reprise_launch, 0, 189, forward_189},
+    {reprise_launch, 0, 190, evaluation_190},
+    {reprise_launch, 6, 192, evaluation_192},
+    {reprise_signal, 6, 55, NULL},
+    {reprise_wait, 0, 55, NULL},
+    {reprise_launch, 0, 193, forward_193},
+    {reprise_launch, 0, 194, evaluation_194},
+    {reprise_launch, 3, 196, evaluation_196},
+    {reprise_signal, 3, 56, NULL},
+    {reprise_wait, 0, 56, NULL},
+    {reprise_launch, 0, 197, forward_197},
+    {reprise_launch, 0, 198, evaluation_198},
+    {reprise_launch, 4, 200, evaluation_200},
+    {reprise_signal, 4, 57, NULL},
+    {reprise_wait, 0, 57, NULL},
+    {reprise_launch, 0, 201, forward_201},
+    {reprise_launch, 0, 202, evaluation_202},
+    {reprise_launch, 7, 204, evaluation_204},
+    {reprise_signal, 7, 58, NULL},
+    {reprise_wait, 0, 58, NULL},
+    {reprise_launch, 0, 205, forward_205},
+    {reprise_launch, 0, 206, evaluation_206},
+    {reprise_launch, 5, 208, evaluation_208},
+    {reprise_signal, 5, 59, NULL},
+    {reprise_wait, 0, 59, NULL},
+    {reprise_launch, 0, 209, forward_209},
+    {reprise_launch, 0, 210, evaluation_210},
+    {reprise_launch, 6, 212, evaluation_212},
+    {reprise_signal, 6, 60, NULL},
+    {reprise_wait, 0, 60, NULL},
+    {reprise_launch, 0, 213, forward_213},
+    {reprise_launch, 0, 214, evaluation_214},
+    {reprise_launch, 3, 216, evaluation_216},
+    {reprise_signal, 3, 61, NULL},
+    {reprise_wait, 0, 61, NULL},
+    {reprise_launch, 0, 217, forward_217},
+    {reprise_launch, 0, 218, evaluation_218},
+    {reprise_launch, 4, 220, evaluation_220},
+    {reprise_signal, 4, 62, NULL},
+    {reprise_wait, 0, 62, NULL},
+    {reprise_launch, 0, 221, forward_221},
+    {reprise_launch, 0, 222, evaluation_222},
+    {reprise_launch, 7, 224, evaluation_224},
+    {reprise_signal, 7, 63, NULL},
+    {reprise_wait, 0, 63, NULL},
+    {reprise_launch, 0, 225, forward_225},
+    {reprise_signal, 0, 65, NULL},
+    {reprise_launch, 0, 226, evaluation_226},
+    {reprise_launch, 5, 228, evaluation_228},
+    {reprise_signal, 5, 64, NULL},
+    {reprise_wait, 0, 64, NULL},
+    {reprise_launch, 0, 229, forward_229},
+    {reprise_wait, 1, 65, NULL},
+    {reprise_launch, 1, 230, evaluation_230},
+    {reprise_launch, 6, 232, evaluation_232},
+    {reprise_signal, 6, 66, NULL},
+    {reprise_wait, 1, 66, NULL},
+    {reprise_launch, 1, 233, forward_233},
+    {reprise_signal, 1, 71, NULL},
+    {reprise_launch, 0, 234, evaluation_234},
+    {reprise_launch, 3, 236, evaluation_236},
+    {reprise_signal, 3, 67, NULL},
+    {reprise_wait, 0, 67, NULL},
+    {reprise_launch, 0, 237, forward_237},
+    {reprise_launch, 0, 238, evaluation_238},
+    {reprise_launch, 4, 240, evaluation_240},
+    {reprise_signal, 4, 68, NULL},
+    {reprise_wait, 0, 68, NULL},
+    {reprise_launch, 0, 241, forward_241},
+    {reprise_launch, 0, 242, evaluation_242},
+    {reprise_launch, 5, 244, evaluation_244},
+    {reprise_signal, 5, 69, NULL},
+    {reprise_wait, 0, 69, NULL},
+    {reprise_launch, 0, 245, forward_245},
+    {reprise_launch, 0, 246, evaluation_246},
+    {reprise_launch, 6, 248, evaluation_248},
+    {reprise_signal, 6, 70, NULL},
+    {reprise_wait, 0, 70, NULL},
+    {reprise_launch, 0, 249, forward_249},
+    {reprise_wait, 0, 71, NULL},
+    {reprise_launch, 0, 250, evaluation_250},
+    {reprise_launch, 7, 252, evaluation_252},
+    {reprise_signal, 7, 72, NULL},
+    {reprise_wait, 0, 72, NULL},
+    {reprise_launch, 0, 253, forward_253},
+    {reprise_launch, 0, 254, evaluation_254},
+    {reprise_launch, 3, 256, evaluation_256},
+    {reprise_signal, 3, 73, NULL},
+    {reprise_wait, 0, 73, NULL},
+    {reprise_launch, 0, 257, forward_257},
+    {reprise_signal, 0, 74, NULL},
+    {reprise_launch, 0, 258, forward_258},
+    {reprise_launch, 0, 259, forward_259},
+    {reprise_launch, 0, 260, forward_260},
+    {reprise_wait, 1, 74, NULL},
+    {reprise_launch, 1, 261, forward_261},
+    {reprise_launch, 1, 262, evaluation_262},
+    {reprise_signal, 1, 75, NULL},
+    {reprise_launch, 4, 264, evaluation_264},
+    {reprise_signal, 4, 76, NULL},
+    {reprise_wait, 0, 75, NULL},
+    {reprise_wait, 0, 76, NULL},
+    {reprise_launch, 0, 265, forward_265},
+    {reprise_launch, 0, 266, evaluation_266},
+    {reprise_launch, 5, 268, evaluation_268},
+    {reprise_signal, 5, 77, NULL},
+    {reprise_wait, 0, 77, NULL},
+    {reprise_launch, 0, 269, forward_269},
+    {reprise_launch, 0, 270, evaluation_270},
+    {reprise_launch, 6, 272, evaluation_272},
+    {reprise_signal, 6, 78, NULL},
+    {reprise_wait, 0, 78, NULL},
+    {reprise_launch, 0, 273, forward_273},
+    {reprise_launch, 0, 274, evaluation_274},
+    {reprise_launch, 7, 276, evaluation_276},
+    {reprise_signal, 7, 79, NULL},
+    {reprise_wait, 0, 79, NULL},
+    {reprise_launch, 0, 277, forward_277},
+    {reprise_launch, 0, 278, evaluation_278},
+    {reprise_launch, 3, 280, evaluation_280},
+    {reprise_signal, 3, 80, NULL},
+    {reprise_wait, 0, 80, NULL},
+    {reprise_launch, 0, 281, forward_281},
+    {reprise_join, 8, 0, NULL},
 };
 
 // The backward pass with cotangents for n3, n4, n5.
@@ -8968,604 +9558,528 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_signal, 0, 1, NULL},
     {reprise_wait, 1, 0, NULL},
     {reprise_launch, 1, 3, backward_0_3},
+    {reprise_launch, 0, 4, backward_0_4},
+    {reprise_signal, 0, 3, NULL},
     {reprise_wait, 1, 1, NULL},
-    {reprise_launch, 1, 4, backward_0_4},
+    {reprise_launch, 1, 5, backward_0_5},
+    {reprise_launch, 1, 6, backward_0_6},
+    {reprise_signal, 1, 2, NULL},
+    {reprise_launch, 1, 7, backward_0_7},
+    {reprise_wait, 0, 2, NULL},
+    {reprise_launch, 0, 8, backward_0_8},
+    {reprise_launch, 1, 9, backward_0_9},
+    {reprise_launch, 1, 10, backward_0_10},
     {reprise_signal, 1, 4, NULL},
-    {reprise_launch, 0, 5, backward_0_5},
-    {reprise_launch, 0, 6, backward_0_6},
-    {reprise_signal, 0, 2, NULL},
-    {reprise_launch, 0, 7, backward_0_7},
-    {reprise_wait, 2, 2, NULL},
-    {reprise_launch, 2, 8, backward_0_8},
-    {reprise_signal, 2, 3, NULL},
-    {reprise_launch, 0, 9, backward_0_9},
-    {reprise_wait, 0, 3, NULL},
-    {reprise_launch, 0, 10, backward_0_10},
-    {reprise_signal, 0, 5, NULL},
+    {reprise_wait, 1, 3, NULL},
+    {reprise_launch, 1, 11, backward_0_11},
+    {reprise_signal, 1, 5, NULL},
     {reprise_wait, 0, 4, NULL},
-    {reprise_launch, 0, 11, backward_0_11},
-    {reprise_signal, 0, 6, NULL},
-    {reprise_wait, 3, 5, NULL},
-    {reprise_launch, 3, 12, backward_0_12},
-    {reprise_signal, 3, 12, NULL},
-    {reprise_wait, 3, 6, NULL},
-    {reprise_launch, 3, 13, backward_0_13},
+    {reprise_launch, 0, 12, backward_0_12},
+    {reprise_launch, 1, 13, backward_0_13},
+    {reprise_wait, 0, 5, NULL},
     {reprise_launch, 0, 14, backward_0_14},
     {reprise_launch, 0, 15, backward_0_15},
-    {reprise_signal, 0, 7, NULL},
+    {reprise_signal, 0, 6, NULL},
     {reprise_launch, 0, 16, backward_0_16},
-    {reprise_signal, 0, 8, NULL},
-    {reprise_wait, 1, 7, NULL},
+    {reprise_signal, 0, 7, NULL},
+    {reprise_wait, 1, 6, NULL},
     {reprise_launch, 1, 17, backward_0_17},
-    {reprise_signal, 1, 9, NULL},
-    {reprise_wait, 1, 8, NULL},
-    {reprise_launch, 1, 18, backward_0_18},
+    {reprise_launch, 0, 18, backward_0_18},
+    {reprise_signal, 0, 9, NULL},
+    {reprise_wait, 1, 7, NULL},
+    {reprise_launch, 1, 19, backward_0_19},
+    {reprise_launch, 1, 20, backward_0_20},
+    {reprise_signal, 1, 8, NULL},
+    {reprise_launch, 1, 21, backward_0_21},
+    {reprise_wait, 0, 8, NULL},
+    {reprise_launch, 0, 22, backward_0_22},
+    {reprise_launch, 1, 23, backward_0_23},
+    {reprise_wait, 1, 9, NULL},
+    {reprise_launch, 1, 24, backward_0_24},
     {reprise_signal, 1, 11, NULL},
-    {reprise_launch, 0, 19, backward_0_19},
-    {reprise_wait, 0, 9, NULL},
-    {reprise_launch, 0, 20, backward_0_20},
-    {reprise_signal, 0, 10, NULL},
-    {reprise_launch, 0, 21, backward_0_21},
-    {reprise_wait, 2, 10, NULL},
-    {reprise_launch, 2, 22, backward_0_22},
+    {reprise_wait, 2, 9, NULL},
+    {reprise_launch, 2, 25, backward_0_25},
+    {reprise_launch, 2, 26, backward_0_26},
+    {reprise_signal, 2, 10, NULL},
+    {reprise_launch, 2, 27, backward_0_27},
+    {reprise_signal, 2, 12, NULL},
+    {reprise_wait, 0, 10, NULL},
+    {reprise_launch, 0, 28, backward_0_28},
     {reprise_wait, 0, 11, NULL},
-    {reprise_launch, 0, 23, backward_0_23},
-    {reprise_launch, 0, 24, backward_0_24},
-    {reprise_signal, 0, 14, NULL},
-    {reprise_launch, 1, 25, backward_0_25},
-    {reprise_wait, 1, 12, NULL},
-    {reprise_launch, 1, 26, backward_0_26},
-    {reprise_signal, 1, 13, NULL},
-    {reprise_wait, 1, 10, NULL},
-    {reprise_launch, 1, 27, backward_0_27},
-    {reprise_signal, 1, 15, NULL},
-    {reprise_wait, 3, 10, NULL},
-    {reprise_wait, 3, 13, NULL},
-    {reprise_launch, 3, 28, backward_0_28},
-    {reprise_wait, 3, 14, NULL},
-    {reprise_wait, 3, 15, NULL},
-    {reprise_launch, 3, 29, backward_0_29},
-    {reprise_launch, 3, 30, backward_0_30},
-    {reprise_signal, 3, 16, NULL},
-    {reprise_launch, 3, 31, backward_0_31},
-    {reprise_wait, 2, 16, NULL},
+    {reprise_wait, 0, 12, NULL},
+    {reprise_launch, 0, 29, backward_0_29},
+    {reprise_launch, 0, 30, backward_0_30},
+    {reprise_signal, 0, 13, NULL},
+    {reprise_launch, 0, 31, backward_0_31},
+    {reprise_wait, 2, 13, NULL},
     {reprise_launch, 2, 32, backward_0_32},
-    {reprise_signal, 2, 17, NULL},
-    {reprise_launch, 3, 33, backward_0_33},
-    {reprise_wait, 3, 17, NULL},
-    {reprise_launch, 3, 34, backward_0_34},
-    {reprise_signal, 3, 18, NULL},
-    {reprise_launch, 3, 35, backward_0_35},
-    {reprise_signal, 3, 19, NULL},
-    {reprise_wait, 0, 18, NULL},
-    {reprise_launch, 0, 36, backward_0_36},
-    {reprise_signal, 0, 20, NULL},
-    {reprise_wait, 0, 19, NULL},
+    {reprise_launch, 0, 33, backward_0_33},
+    {reprise_launch, 0, 34, backward_0_34},
+    {reprise_signal, 0, 14, NULL},
+    {reprise_launch, 0, 35, backward_0_35},
+    {reprise_signal, 0, 15, NULL},
+    {reprise_wait, 2, 14, NULL},
+    {reprise_launch, 2, 36, backward_0_36},
     {reprise_launch, 0, 37, backward_0_37},
-    {reprise_signal, 0, 23, NULL},
-    {reprise_launch, 3, 38, backward_0_38},
-    {reprise_wait, 3, 20, NULL},
-    {reprise_launch, 3, 39, backward_0_39},
-    {reprise_signal, 3, 21, NULL},
-    {reprise_launch, 3, 40, backward_0_40},
-    {reprise_wait, 1, 21, NULL},
-    {reprise_launch, 1, 41, backward_0_41},
-    {reprise_signal, 1, 22, NULL},
-    {reprise_launch, 3, 42, backward_0_42},
-    {reprise_wait, 3, 22, NULL},
-    {reprise_launch, 3, 43, backward_0_43},
-    {reprise_signal, 3, 24, NULL},
-    {reprise_wait, 3, 23, NULL},
-    {reprise_launch, 3, 44, backward_0_44},
-    {reprise_signal, 3, 25, NULL},
-    {reprise_wait, 2, 24, NULL},
-    {reprise_launch, 2, 45, backward_0_45},
-    {reprise_wait, 2, 25, NULL},
+    {reprise_signal, 0, 17, NULL},
+    {reprise_wait, 2, 15, NULL},
+    {reprise_launch, 2, 38, backward_0_38},
+    {reprise_launch, 2, 39, backward_0_39},
+    {reprise_signal, 2, 16, NULL},
+    {reprise_launch, 2, 40, backward_0_40},
+    {reprise_wait, 0, 16, NULL},
+    {reprise_launch, 0, 41, backward_0_41},
+    {reprise_launch, 2, 42, backward_0_42},
+    {reprise_launch, 2, 43, backward_0_43},
+    {reprise_signal, 2, 18, NULL},
+    {reprise_wait, 2, 17, NULL},
+    {reprise_launch, 2, 44, backward_0_44},
+    {reprise_signal, 2, 19, NULL},
+    {reprise_wait, 0, 18, NULL},
+    {reprise_launch, 0, 45, backward_0_45},
     {reprise_launch, 2, 46, backward_0_46},
-    {reprise_signal, 2, 28, NULL},
-    {reprise_launch, 3, 47, backward_0_47},
-    {reprise_launch, 3, 48, backward_0_48},
-    {reprise_signal, 3, 26, NULL},
-    {reprise_launch, 3, 49, backward_0_49},
-    {reprise_wait, 0, 26, NULL},
-    {reprise_launch, 0, 50, backward_0_50},
-    {reprise_signal, 0, 27, NULL},
-    {reprise_launch, 3, 51, backward_0_51},
-    {reprise_wait, 3, 27, NULL},
-    {reprise_launch, 3, 52, backward_0_52},
-    {reprise_signal, 3, 29, NULL},
-    {reprise_wait, 3, 28, NULL},
-    {reprise_launch, 3, 53, backward_0_53},
-    {reprise_wait, 1, 29, NULL},
-    {reprise_launch, 1, 54, backward_0_54},
-    {reprise_signal, 1, 30, NULL},
-    {reprise_launch, 2, 55, backward_0_55},
-    {reprise_wait, 2, 30, NULL},
-    {reprise_launch, 2, 56, backward_0_56},
-    {reprise_signal, 2, 31, NULL},
-    {reprise_launch, 2, 57, backward_0_57},
-    {reprise_signal, 2, 32, NULL},
-    {reprise_wait, 0, 31, NULL},
-    {reprise_launch, 0, 58, backward_0_58},
-    {reprise_signal, 0, 33, NULL},
-    {reprise_launch, 3, 59, backward_0_59},
-    {reprise_wait, 3, 32, NULL},
-    {reprise_wait, 3, 33, NULL},
-    {reprise_launch, 3, 60, backward_0_60},
-    {reprise_signal, 3, 34, NULL},
-    {reprise_launch, 3, 61, backward_0_61},
-    {reprise_wait, 1, 34, NULL},
-    {reprise_launch, 1, 62, backward_0_62},
-    {reprise_signal, 1, 35, NULL},
-    {reprise_launch, 3, 63, backward_0_63},
-    {reprise_launch, 3, 64, backward_0_64},
-    {reprise_signal, 3, 36, NULL},
-    {reprise_wait, 3, 35, NULL},
-    {reprise_launch, 3, 65, backward_0_65},
-    {reprise_wait, 2, 36, NULL},
+    {reprise_signal, 2, 21, NULL},
+    {reprise_wait, 0, 19, NULL},
+    {reprise_launch, 0, 47, backward_0_47},
+    {reprise_launch, 0, 48, backward_0_48},
+    {reprise_signal, 0, 20, NULL},
+    {reprise_launch, 0, 49, backward_0_49},
+    {reprise_wait, 2, 20, NULL},
+    {reprise_launch, 2, 50, backward_0_50},
+    {reprise_launch, 0, 51, backward_0_51},
+    {reprise_launch, 0, 52, backward_0_52},
+    {reprise_signal, 0, 22, NULL},
+    {reprise_wait, 0, 21, NULL},
+    {reprise_launch, 0, 53, backward_0_53},
+    {reprise_wait, 2, 22, NULL},
+    {reprise_launch, 2, 54, backward_0_54},
+    {reprise_wait, 1, 15, NULL},
+    {reprise_launch, 1, 55, backward_0_55},
+    {reprise_launch, 1, 56, backward_0_56},
+    {reprise_signal, 1, 23, NULL},
+    {reprise_launch, 1, 57, backward_0_57},
+    {reprise_signal, 1, 24, NULL},
+    {reprise_wait, 3, 23, NULL},
+    {reprise_launch, 3, 58, backward_0_58},
+    {reprise_launch, 0, 59, backward_0_59},
+    {reprise_launch, 0, 60, backward_0_60},
+    {reprise_signal, 0, 25, NULL},
+    {reprise_wait, 0, 24, NULL},
+    {reprise_launch, 0, 61, backward_0_61},
+    {reprise_wait, 2, 25, NULL},
+    {reprise_launch, 2, 62, backward_0_62},
+    {reprise_launch, 0, 63, backward_0_63},
+    {reprise_launch, 0, 64, backward_0_64},
+    {reprise_signal, 0, 26, NULL},
+    {reprise_launch, 0, 65, backward_0_65},
+    {reprise_wait, 2, 26, NULL},
     {reprise_launch, 2, 66, backward_0_66},
-    {reprise_launch, 3, 67, backward_0_67},
-    {reprise_launch, 3, 68, backward_0_68},
-    {reprise_signal, 3, 37, NULL},
-    {reprise_launch, 3, 69, backward_0_69},
-    {reprise_wait, 0, 37, NULL},
-    {reprise_launch, 0, 70, backward_0_70},
-    {reprise_launch, 3, 71, backward_0_71},
-    {reprise_launch, 3, 72, backward_0_72},
-    {reprise_signal, 3, 38, NULL},
-    {reprise_launch, 3, 73, backward_0_73},
-    {reprise_signal, 3, 39, NULL},
-    {reprise_wait, 1, 38, NULL},
-    {reprise_launch, 1, 74, backward_0_74},
-    {reprise_launch, 3, 75, backward_0_75},
-    {reprise_signal, 3, 42, NULL},
-    {reprise_wait, 2, 39, NULL},
+    {reprise_launch, 0, 67, backward_0_67},
+    {reprise_launch, 0, 68, backward_0_68},
+    {reprise_signal, 0, 27, NULL},
+    {reprise_launch, 0, 69, backward_0_69},
+    {reprise_wait, 2, 27, NULL},
+    {reprise_launch, 2, 70, backward_0_70},
+    {reprise_launch, 0, 71, backward_0_71},
+    {reprise_launch, 0, 72, backward_0_72},
+    {reprise_signal, 0, 28, NULL},
+    {reprise_launch, 0, 73, backward_0_73},
+    {reprise_signal, 0, 29, NULL},
+    {reprise_wait, 2, 28, NULL},
+    {reprise_launch, 2, 74, backward_0_74},
+    {reprise_launch, 0, 75, backward_0_75},
+    {reprise_signal, 0, 31, NULL},
+    {reprise_wait, 2, 29, NULL},
     {reprise_launch, 2, 76, backward_0_76},
     {reprise_launch, 2, 77, backward_0_77},
-    {reprise_signal, 2, 40, NULL},
+    {reprise_signal, 2, 30, NULL},
     {reprise_launch, 2, 78, backward_0_78},
-    {reprise_wait, 0, 40, NULL},
+    {reprise_wait, 0, 30, NULL},
     {reprise_launch, 0, 79, backward_0_79},
-    {reprise_signal, 0, 41, NULL},
     {reprise_launch, 2, 80, backward_0_80},
-    {reprise_wait, 2, 41, NULL},
     {reprise_launch, 2, 81, backward_0_81},
-    {reprise_signal, 2, 43, NULL},
-    {reprise_wait, 2, 42, NULL},
+    {reprise_signal, 2, 32, NULL},
+    {reprise_wait, 2, 31, NULL},
     {reprise_launch, 2, 82, backward_0_82},
-    {reprise_wait, 1, 43, NULL},
-    {reprise_launch, 1, 83, backward_0_83},
-    {reprise_signal, 1, 44, NULL},
+    {reprise_wait, 0, 32, NULL},
+    {reprise_launch, 0, 83, backward_0_83},
     {reprise_launch, 2, 84, backward_0_84},
     {reprise_launch, 2, 85, backward_0_85},
-    {reprise_signal, 2, 45, NULL},
-    {reprise_wait, 2, 44, NULL},
+    {reprise_signal, 2, 33, NULL},
     {reprise_launch, 2, 86, backward_0_86},
-    {reprise_wait, 3, 45, NULL},
-    {reprise_launch, 3, 87, backward_0_87},
+    {reprise_wait, 0, 33, NULL},
+    {reprise_launch, 0, 87, backward_0_87},
     {reprise_launch, 2, 88, backward_0_88},
     {reprise_launch, 2, 89, backward_0_89},
-    {reprise_signal, 2, 46, NULL},
+    {reprise_signal, 2, 34, NULL},
     {reprise_launch, 2, 90, backward_0_90},
-    {reprise_wait, 0, 46, NULL},
+    {reprise_wait, 0, 34, NULL},
     {reprise_launch, 0, 91, backward_0_91},
     {reprise_launch, 2, 92, backward_0_92},
     {reprise_launch, 2, 93, backward_0_93},
-    {reprise_signal, 2, 47, NULL},
+    {reprise_signal, 2, 35, NULL},
     {reprise_launch, 2, 94, backward_0_94},
-    {reprise_signal, 2, 48, NULL},
-    {reprise_wait, 1, 47, NULL},
-    {reprise_launch, 1, 95, backward_0_95},
-    {reprise_signal, 1, 53, NULL},
+    {reprise_signal, 2, 36, NULL},
+    {reprise_wait, 0, 35, NULL},
+    {reprise_launch, 0, 95, backward_0_95},
     {reprise_launch, 2, 96, backward_0_96},
-    {reprise_signal, 2, 51, NULL},
-    {reprise_wait, 3, 48, NULL},
-    {reprise_launch, 3, 97, backward_0_97},
-    {reprise_launch, 3, 98, backward_0_98},
-    {reprise_signal, 3, 49, NULL},
-    {reprise_launch, 3, 99, backward_0_99},
-    {reprise_wait, 0, 49, NULL},
-    {reprise_launch, 0, 100, backward_0_100},
-    {reprise_signal, 0, 50, NULL},
-    {reprise_launch, 3, 101, backward_0_101},
-    {reprise_wait, 3, 50, NULL},
-    {reprise_launch, 3, 102, backward_0_102},
-    {reprise_signal, 3, 52, NULL},
-    {reprise_wait, 3, 51, NULL},
-    {reprise_launch, 3, 103, backward_0_103},
-    {reprise_wait, 1, 52, NULL},
-    {reprise_launch, 1, 104, backward_0_104},
-    {reprise_signal, 1, 54, NULL},
-    {reprise_launch, 3, 105, backward_0_105},
-    {reprise_wait, 3, 53, NULL},
-    {reprise_launch, 3, 106, backward_0_106},
-    {reprise_signal, 3, 55, NULL},
-    {reprise_wait, 3, 54, NULL},
-    {reprise_launch, 3, 107, backward_0_107},
-    {reprise_wait, 2, 55, NULL},
+    {reprise_signal, 2, 38, NULL},
+    {reprise_wait, 0, 36, NULL},
+    {reprise_launch, 0, 97, backward_0_97},
+    {reprise_launch, 0, 98, backward_0_98},
+    {reprise_signal, 0, 37, NULL},
+    {reprise_launch, 0, 99, backward_0_99},
+    {reprise_wait, 2, 37, NULL},
+    {reprise_launch, 2, 100, backward_0_100},
+    {reprise_launch, 0, 101, backward_0_101},
+    {reprise_launch, 0, 102, backward_0_102},
+    {reprise_signal, 0, 39, NULL},
+    {reprise_wait, 0, 38, NULL},
+    {reprise_launch, 0, 103, backward_0_103},
+    {reprise_wait, 2, 39, NULL},
+    {reprise_launch, 2, 104, backward_0_104},
+    {reprise_launch, 0, 105, backward_0_105},
+    {reprise_launch, 0, 106, backward_0_106},
+    {reprise_signal, 0, 40, NULL},
+    {reprise_launch, 0, 107, backward_0_107},
+    {reprise_wait, 2, 40, NULL},
     {reprise_launch, 2, 108, backward_0_108},
-    {reprise_launch, 3, 109, backward_0_109},
-    {reprise_launch, 3, 110, backward_0_110},
-    {reprise_launch, 3, 111, backward_0_111},
-    {reprise_signal, 3, 56, NULL},
-    {reprise_launch, 3, 112, backward_0_112},
-    {reprise_wait, 0, 56, NULL},
-    {reprise_launch, 0, 113, backward_0_113},
-    {reprise_launch, 3, 114, backward_0_114},
-    {reprise_launch, 3, 115, backward_0_115},
-    {reprise_signal, 3, 57, NULL},
-    {reprise_launch, 3, 116, backward_0_116},
-    {reprise_signal, 3, 58, NULL},
-    {reprise_wait, 1, 57, NULL},
-    {reprise_launch, 1, 117, backward_0_117},
-    {reprise_launch, 3, 118, backward_0_118},
-    {reprise_signal, 3, 61, NULL},
-    {reprise_wait, 2, 58, NULL},
+    {reprise_launch, 0, 109, backward_0_109},
+    {reprise_launch, 0, 110, backward_0_110},
+    {reprise_launch, 0, 111, backward_0_111},
+    {reprise_signal, 0, 41, NULL},
+    {reprise_launch, 0, 112, backward_0_112},
+    {reprise_wait, 2, 41, NULL},
+    {reprise_launch, 2, 113, backward_0_113},
+    {reprise_launch, 0, 114, backward_0_114},
+    {reprise_launch, 0, 115, backward_0_115},
+    {reprise_signal, 0, 42, NULL},
+    {reprise_launch, 0, 116, backward_0_116},
+    {reprise_signal, 0, 43, NULL},
+    {reprise_wait, 2, 42, NULL},
+    {reprise_launch, 2, 117, backward_0_117},
+    {reprise_launch, 0, 118, backward_0_118},
+    {reprise_signal, 0, 45, NULL},
+    {reprise_wait, 2, 43, NULL},
     {reprise_launch, 2, 119, backward_0_119},
     {reprise_launch, 2, 120, backward_0_120},
-    {reprise_signal, 2, 59, NULL},
+    {reprise_signal, 2, 44, NULL},
     {reprise_launch, 2, 121, backward_0_121},
-    {reprise_wait, 0, 59, NULL},
+    {reprise_wait, 0, 44, NULL},
     {reprise_launch, 0, 122, backward_0_122},
-    {reprise_signal, 0, 60, NULL},
     {reprise_launch, 2, 123, backward_0_123},
-    {reprise_wait, 2, 60, NULL},
     {reprise_launch, 2, 124, backward_0_124},
-    {reprise_signal, 2, 62, NULL},
-    {reprise_wait, 2, 61, NULL},
+    {reprise_signal, 2, 46, NULL},
+    {reprise_wait, 2, 45, NULL},
     {reprise_launch, 2, 125, backward_0_125},
-    {reprise_wait, 1, 62, NULL},
-    {reprise_launch, 1, 126, backward_0_126},
-    {reprise_signal, 1, 63, NULL},
-    {reprise_launch, 3, 127, backward_0_127},
-    {reprise_wait, 3, 63, NULL},
-    {reprise_launch, 3, 128, backward_0_128},
-    {reprise_signal, 3, 64, NULL},
-    {reprise_launch, 3, 129, backward_0_129},
-    {reprise_signal, 3, 65, NULL},
-    {reprise_wait, 0, 64, NULL},
-    {reprise_launch, 0, 130, backward_0_130},
-    {reprise_signal, 0, 66, NULL},
+    {reprise_wait, 0, 46, NULL},
+    {reprise_launch, 0, 126, backward_0_126},
+    {reprise_wait, 1, 43, NULL},
+    {reprise_launch, 1, 127, backward_0_127},
+    {reprise_launch, 1, 128, backward_0_128},
+    {reprise_signal, 1, 47, NULL},
+    {reprise_launch, 1, 129, backward_0_129},
+    {reprise_signal, 1, 48, NULL},
+    {reprise_wait, 3, 47, NULL},
+    {reprise_launch, 3, 130, backward_0_130},
+    {reprise_signal, 3, 81, NULL},
     {reprise_launch, 2, 131, backward_0_131},
-    {reprise_wait, 2, 65, NULL},
-    {reprise_wait, 2, 66, NULL},
     {reprise_launch, 2, 132, backward_0_132},
-    {reprise_signal, 2, 67, NULL},
+    {reprise_signal, 2, 49, NULL},
+    {reprise_wait, 2, 48, NULL},
     {reprise_launch, 2, 133, backward_0_133},
-    {reprise_wait, 1, 67, NULL},
-    {reprise_launch, 1, 134, backward_0_134},
+    {reprise_wait, 0, 49, NULL},
+    {reprise_launch, 0, 134, backward_0_134},
     {reprise_launch, 2, 135, backward_0_135},
     {reprise_launch, 2, 136, backward_0_136},
-    {reprise_signal, 2, 68, NULL},
+    {reprise_signal, 2, 50, NULL},
     {reprise_launch, 2, 137, backward_0_137},
-    {reprise_wait, 3, 68, NULL},
-    {reprise_launch, 3, 138, backward_0_138},
+    {reprise_wait, 0, 50, NULL},
+    {reprise_launch, 0, 138, backward_0_138},
     {reprise_launch, 2, 139, backward_0_139},
     {reprise_launch, 2, 140, backward_0_140},
     {reprise_launch, 2, 141, backward_0_141},
-    {reprise_signal, 2, 69, NULL},
+    {reprise_signal, 2, 51, NULL},
     {reprise_launch, 2, 142, backward_0_142},
-    {reprise_signal, 2, 70, NULL},
-    {reprise_wait, 0, 69, NULL},
+    {reprise_signal, 2, 52, NULL},
+    {reprise_wait, 0, 51, NULL},
     {reprise_launch, 0, 143, backward_0_143},
-    {reprise_wait, 0, 70, NULL},
-    {reprise_launch, 0, 144, backward_0_144},
-    {reprise_signal, 0, 71, NULL},
-    {reprise_launch, 2, 145, backward_0_145},
-    {reprise_signal, 2, 72, NULL},
-    {reprise_wait, 1, 70, NULL},
+    {reprise_launch, 2, 144, backward_0_144},
+    {reprise_wait, 0, 52, NULL},
+    {reprise_launch, 0, 145, backward_0_145},
+    {reprise_signal, 0, 54, NULL},
+    {reprise_wait, 1, 52, NULL},
     {reprise_launch, 1, 146, backward_0_146},
     {reprise_launch, 1, 147, backward_0_147},
-    {reprise_signal, 1, 73, NULL},
-    {reprise_wait, 1, 71, NULL},
-    {reprise_wait, 1, 72, NULL},
+    {reprise_signal, 1, 53, NULL},
     {reprise_launch, 1, 148, backward_0_148},
-    {reprise_wait, 3, 73, NULL},
-    {reprise_launch, 3, 149, backward_0_149},
-    {reprise_signal, 3, 74, NULL},
+    {reprise_wait, 0, 53, NULL},
+    {reprise_launch, 0, 149, backward_0_149},
     {reprise_launch, 1, 150, backward_0_150},
-    {reprise_wait, 1, 74, NULL},
     {reprise_launch, 1, 151, backward_0_151},
-    {reprise_signal, 1, 75, NULL},
+    {reprise_signal, 1, 55, NULL},
+    {reprise_wait, 1, 54, NULL},
     {reprise_launch, 1, 152, backward_0_152},
-    {reprise_signal, 1, 76, NULL},
-    {reprise_wait, 0, 75, NULL},
+    {reprise_signal, 1, 56, NULL},
+    {reprise_wait, 0, 55, NULL},
     {reprise_launch, 0, 153, backward_0_153},
-    {reprise_signal, 0, 77, NULL},
     {reprise_launch, 1, 154, backward_0_154},
-    {reprise_wait, 2, 76, NULL},
-    {reprise_launch, 2, 155, backward_0_155},
-    {reprise_wait, 2, 77, NULL},
-    {reprise_launch, 2, 156, backward_0_156},
-    {reprise_signal, 2, 78, NULL},
-    {reprise_launch, 2, 157, backward_0_157},
-    {reprise_signal, 2, 79, NULL},
-    {reprise_wait, 3, 78, NULL},
-    {reprise_launch, 3, 158, backward_0_158},
-    {reprise_signal, 3, 80, NULL},
-    {reprise_wait, 3, 79, NULL},
-    {reprise_launch, 3, 159, backward_0_159},
-    {reprise_signal, 3, 82, NULL},
-    {reprise_launch, 2, 160, backward_0_160},
-    {reprise_wait, 2, 80, NULL},
-    {reprise_launch, 2, 161, backward_0_161},
-    {reprise_signal, 2, 81, NULL},
-    {reprise_launch, 2, 162, backward_0_162},
-    {reprise_wait, 0, 81, NULL},
+    {reprise_wait, 0, 56, NULL},
+    {reprise_launch, 0, 155, backward_0_155},
+    {reprise_launch, 0, 156, backward_0_156},
+    {reprise_signal, 0, 57, NULL},
+    {reprise_launch, 0, 157, backward_0_157},
+    {reprise_signal, 0, 58, NULL},
+    {reprise_wait, 1, 57, NULL},
+    {reprise_launch, 1, 158, backward_0_158},
+    {reprise_launch, 0, 159, backward_0_159},
+    {reprise_signal, 0, 60, NULL},
+    {reprise_wait, 1, 58, NULL},
+    {reprise_launch, 1, 160, backward_0_160},
+    {reprise_launch, 1, 161, backward_0_161},
+    {reprise_signal, 1, 59, NULL},
+    {reprise_launch, 1, 162, backward_0_162},
+    {reprise_wait, 0, 59, NULL},
     {reprise_launch, 0, 163, backward_0_163},
-    {reprise_launch, 2, 164, backward_0_164},
-    {reprise_wait, 2, 82, NULL},
-    {reprise_launch, 2, 165, backward_0_165},
-    {reprise_signal, 2, 84, NULL},
-    {reprise_launch, 3, 166, backward_0_166},
-    {reprise_launch, 3, 167, backward_0_167},
-    {reprise_signal, 3, 83, NULL},
-    {reprise_launch, 3, 168, backward_0_168},
-    {reprise_signal, 3, 85, NULL},
-    {reprise_wait, 1, 83, NULL},
-    {reprise_launch, 1, 169, backward_0_169},
-    {reprise_wait, 1, 84, NULL},
-    {reprise_wait, 1, 85, NULL},
-    {reprise_launch, 1, 170, backward_0_170},
-    {reprise_launch, 1, 171, backward_0_171},
-    {reprise_signal, 1, 86, NULL},
-    {reprise_launch, 1, 172, backward_0_172},
-    {reprise_wait, 0, 86, NULL},
-    {reprise_launch, 0, 173, backward_0_173},
-    {reprise_signal, 0, 87, NULL},
-    {reprise_launch, 1, 174, backward_0_174},
-    {reprise_wait, 1, 87, NULL},
-    {reprise_launch, 1, 175, backward_0_175},
-    {reprise_signal, 1, 88, NULL},
-    {reprise_launch, 1, 176, backward_0_176},
-    {reprise_signal, 1, 89, NULL},
-    {reprise_wait, 2, 88, NULL},
+    {reprise_launch, 1, 164, backward_0_164},
+    {reprise_wait, 1, 60, NULL},
+    {reprise_launch, 1, 165, backward_0_165},
+    {reprise_signal, 1, 62, NULL},
+    {reprise_wait, 2, 60, NULL},
+    {reprise_launch, 2, 166, backward_0_166},
+    {reprise_launch, 2, 167, backward_0_167},
+    {reprise_signal, 2, 61, NULL},
+    {reprise_launch, 2, 168, backward_0_168},
+    {reprise_signal, 2, 63, NULL},
+    {reprise_wait, 0, 61, NULL},
+    {reprise_launch, 0, 169, backward_0_169},
+    {reprise_wait, 0, 62, NULL},
+    {reprise_wait, 0, 63, NULL},
+    {reprise_launch, 0, 170, backward_0_170},
+    {reprise_launch, 0, 171, backward_0_171},
+    {reprise_signal, 0, 64, NULL},
+    {reprise_launch, 0, 172, backward_0_172},
+    {reprise_wait, 2, 64, NULL},
+    {reprise_launch, 2, 173, backward_0_173},
+    {reprise_launch, 0, 174, backward_0_174},
+    {reprise_launch, 0, 175, backward_0_175},
+    {reprise_signal, 0, 65, NULL},
+    {reprise_launch, 0, 176, backward_0_176},
+    {reprise_signal, 0, 66, NULL},
+    {reprise_wait, 2, 65, NULL},
     {reprise_launch, 2, 177, backward_0_177},
-    {reprise_signal, 2, 90, NULL},
-    {reprise_wait, 2, 89, NULL},
-    {reprise_launch, 2, 178, backward_0_178},
-    {reprise_signal, 2, 92, NULL},
-    {reprise_launch, 1, 179, backward_0_179},
-    {reprise_wait, 1, 90, NULL},
-    {reprise_launch, 1, 180, backward_0_180},
-    {reprise_signal, 1, 91, NULL},
-    {reprise_launch, 1, 181, backward_0_181},
-    {reprise_wait, 3, 91, NULL},
-    {reprise_launch, 3, 182, backward_0_182},
-    {reprise_launch, 1, 183, backward_0_183},
-    {reprise_launch, 1, 184, backward_0_184},
-    {reprise_launch, 1, 185, backward_0_185},
-    {reprise_launch, 1, 186, backward_0_186},
-    {reprise_launch, 1, 187, backward_0_187},
-    {reprise_signal, 1, 93, NULL},
-    {reprise_wait, 1, 92, NULL},
-    {reprise_launch, 1, 188, backward_0_188},
-    {reprise_wait, 0, 93, NULL},
+    {reprise_launch, 0, 178, backward_0_178},
+    {reprise_signal, 0, 68, NULL},
+    {reprise_wait, 2, 66, NULL},
+    {reprise_launch, 2, 179, backward_0_179},
+    {reprise_launch, 2, 180, backward_0_180},
+    {reprise_signal, 2, 67, NULL},
+    {reprise_launch, 2, 181, backward_0_181},
+    {reprise_wait, 0, 67, NULL},
+    {reprise_launch, 0, 182, backward_0_182},
+    {reprise_launch, 2, 183, backward_0_183},
+    {reprise_launch, 2, 184, backward_0_184},
+    {reprise_launch, 2, 185, backward_0_185},
+    {reprise_launch, 2, 186, backward_0_186},
+    {reprise_launch, 2, 187, backward_0_187},
+    {reprise_signal, 2, 69, NULL},
+    {reprise_wait, 2, 68, NULL},
+    {reprise_launch, 2, 188, backward_0_188},
+    {reprise_wait, 0, 69, NULL},
     {reprise_launch, 0, 189, backward_0_189},
-    {reprise_signal, 0, 94, NULL},
-    {reprise_launch, 1, 190, backward_0_190},
-    {reprise_wait, 1, 94, NULL},
-    {reprise_launch, 1, 191, backward_0_191},
-    {reprise_signal, 1, 95, NULL},
-    {reprise_launch, 1, 192, backward_0_192},
-    {reprise_wait, 2, 95, NULL},
-    {reprise_launch, 2, 193, backward_0_193},
-    {reprise_launch, 1, 194, backward_0_194},
-    {reprise_launch, 1, 195, backward_0_195},
-    {reprise_signal, 1, 96, NULL},
-    {reprise_launch, 1, 196, backward_0_196},
-    {reprise_signal, 1, 97, NULL},
-    {reprise_wait, 3, 96, NULL},
-    {reprise_launch, 3, 197, backward_0_197},
-    {reprise_launch, 1, 198, backward_0_198},
-    {reprise_signal, 1, 100, NULL},
-    {reprise_wait, 0, 97, NULL},
+    {reprise_launch, 2, 190, backward_0_190},
+    {reprise_launch, 2, 191, backward_0_191},
+    {reprise_signal, 2, 70, NULL},
+    {reprise_launch, 2, 192, backward_0_192},
+    {reprise_wait, 0, 70, NULL},
+    {reprise_launch, 0, 193, backward_0_193},
+    {reprise_launch, 2, 194, backward_0_194},
+    {reprise_launch, 2, 195, backward_0_195},
+    {reprise_signal, 2, 71, NULL},
+    {reprise_launch, 2, 196, backward_0_196},
+    {reprise_signal, 2, 72, NULL},
+    {reprise_wait, 0, 71, NULL},
+    {reprise_launch, 0, 197, backward_0_197},
+    {reprise_launch, 2, 198, backward_0_198},
+    {reprise_signal, 2, 74, NULL},
+    {reprise_wait, 0, 72, NULL},
     {reprise_launch, 0, 199, backward_0_199},
     {reprise_launch, 0, 200, backward_0_200},
-    {reprise_signal, 0, 98, NULL},
+    {reprise_signal, 0, 73, NULL},
     {reprise_launch, 0, 201, backward_0_201},
-    {reprise_wait, 2, 98, NULL},
+    {reprise_wait, 2, 73, NULL},
     {reprise_launch, 2, 202, backward_0_202},
-    {reprise_signal, 2, 99, NULL},
     {reprise_launch, 0, 203, backward_0_203},
-    {reprise_wait, 0, 99, NULL},
     {reprise_launch, 0, 204, backward_0_204},
-    {reprise_signal, 0, 101, NULL},
-    {reprise_wait, 0, 100, NULL},
+    {reprise_signal, 0, 75, NULL},
+    {reprise_wait, 0, 74, NULL},
     {reprise_launch, 0, 205, backward_0_205},
-    {reprise_wait, 3, 101, NULL},
-    {reprise_launch, 3, 206, backward_0_206},
-    {reprise_signal, 3, 102, NULL},
+    {reprise_wait, 2, 75, NULL},
+    {reprise_launch, 2, 206, backward_0_206},
+    {reprise_wait, 1, 72, NULL},
     {reprise_launch, 1, 207, backward_0_207},
-    {reprise_wait, 1, 102, NULL},
     {reprise_launch, 1, 208, backward_0_208},
-    {reprise_signal, 1, 103, NULL},
+    {reprise_signal, 1, 76, NULL},
     {reprise_launch, 1, 209, backward_0_209},
-    {reprise_signal, 1, 104, NULL},
-    {reprise_wait, 2, 103, NULL},
-    {reprise_launch, 2, 210, backward_0_210},
-    {reprise_signal, 2, 105, NULL},
+    {reprise_signal, 1, 77, NULL},
+    {reprise_wait, 3, 76, NULL},
+    {reprise_launch, 3, 210, backward_0_210},
     {reprise_launch, 0, 211, backward_0_211},
-    {reprise_wait, 0, 104, NULL},
-    {reprise_wait, 0, 105, NULL},
     {reprise_launch, 0, 212, backward_0_212},
-    {reprise_signal, 0, 106, NULL},
+    {reprise_signal, 0, 78, NULL},
+    {reprise_wait, 0, 77, NULL},
     {reprise_launch, 0, 213, backward_0_213},
-    {reprise_wait, 3, 106, NULL},
-    {reprise_launch, 3, 214, backward_0_214},
+    {reprise_wait, 2, 78, NULL},
+    {reprise_launch, 2, 214, backward_0_214},
     {reprise_launch, 0, 215, backward_0_215},
     {reprise_launch, 0, 216, backward_0_216},
-    {reprise_signal, 0, 107, NULL},
+    {reprise_signal, 0, 79, NULL},
     {reprise_launch, 0, 217, backward_0_217},
-    {reprise_wait, 1, 107, NULL},
-    {reprise_launch, 1, 218, backward_0_218},
-    {reprise_signal, 1, 108, NULL},
+    {reprise_wait, 2, 79, NULL},
+    {reprise_launch, 2, 218, backward_0_218},
     {reprise_launch, 0, 219, backward_0_219},
-    {reprise_wait, 0, 108, NULL},
     {reprise_launch, 0, 220, backward_0_220},
-    {reprise_signal, 0, 109, NULL},
+    {reprise_signal, 0, 80, NULL},
     {reprise_launch, 0, 221, backward_0_221},
-    {reprise_wait, 2, 109, NULL},
+    {reprise_wait, 2, 80, NULL},
     {reprise_launch, 2, 222, backward_0_222},
     {reprise_launch, 0, 223, backward_0_223},
     {reprise_launch, 0, 224, backward_0_224},
-    {reprise_signal, 0, 110, NULL},
+    {reprise_signal, 0, 82, NULL},
+    {reprise_wait, 0, 81, NULL},
     {reprise_launch, 0, 225, backward_0_225},
-    {reprise_wait, 3, 110, NULL},
-    {reprise_launch, 3, 226, backward_0_226},
+    {reprise_wait, 2, 82, NULL},
+    {reprise_launch, 2, 226, backward_0_226},
     {reprise_launch, 0, 227, backward_0_227},
     {reprise_launch, 0, 228, backward_0_228},
-    {reprise_signal, 0, 111, NULL},
+    {reprise_signal, 0, 83, NULL},
     {reprise_launch, 0, 229, backward_0_229},
-    {reprise_signal, 0, 112, NULL},
-    {reprise_wait, 1, 111, NULL},
-    {reprise_launch, 1, 230, backward_0_230},
+    {reprise_signal, 0, 84, NULL},
+    {reprise_wait, 2, 83, NULL},
+    {reprise_launch, 2, 230, backward_0_230},
     {reprise_launch, 0, 231, backward_0_231},
-    {reprise_signal, 0, 115, NULL},
-    {reprise_wait, 2, 112, NULL},
+    {reprise_signal, 0, 86, NULL},
+    {reprise_wait, 2, 84, NULL},
     {reprise_launch, 2, 232, backward_0_232},
     {reprise_launch, 2, 233, backward_0_233},
-    {reprise_signal, 2, 113, NULL},
+    {reprise_signal, 2, 85, NULL},
     {reprise_launch, 2, 234, backward_0_234},
-    {reprise_wait, 3, 113, NULL},
-    {reprise_launch, 3, 235, backward_0_235},
-    {reprise_signal, 3, 114, NULL},
+    {reprise_wait, 0, 85, NULL},
+    {reprise_launch, 0, 235, backward_0_235},
     {reprise_launch, 2, 236, backward_0_236},
-    {reprise_wait, 2, 114, NULL},
     {reprise_launch, 2, 237, backward_0_237},
-    {reprise_signal, 2, 116, NULL},
-    {reprise_wait, 2, 115, NULL},
+    {reprise_signal, 2, 87, NULL},
+    {reprise_wait, 2, 86, NULL},
     {reprise_launch, 2, 238, backward_0_238},
-    {reprise_wait, 1, 116, NULL},
-    {reprise_launch, 1, 239, backward_0_239},
-    {reprise_signal, 1, 117, NULL},
-    {reprise_launch, 0, 240, backward_0_240},
-    {reprise_wait, 0, 117, NULL},
-    {reprise_launch, 0, 241, backward_0_241},
-    {reprise_signal, 0, 118, NULL},
-    {reprise_launch, 0, 242, backward_0_242},
-    {reprise_signal, 0, 119, NULL},
-    {reprise_wait, 3, 118, NULL},
+    {reprise_wait, 0, 87, NULL},
+    {reprise_launch, 0, 239, backward_0_239},
+    {reprise_wait, 1, 84, NULL},
+    {reprise_launch, 1, 240, backward_0_240},
+    {reprise_launch, 1, 241, backward_0_241},
+    {reprise_signal, 1, 88, NULL},
+    {reprise_launch, 1, 242, backward_0_242},
+    {reprise_signal, 1, 89, NULL},
+    {reprise_wait, 3, 88, NULL},
     {reprise_launch, 3, 243, backward_0_243},
-    {reprise_signal, 3, 120, NULL},
     {reprise_launch, 2, 244, backward_0_244},
-    {reprise_wait, 2, 119, NULL},
-    {reprise_wait, 2, 120, NULL},
     {reprise_launch, 2, 245, backward_0_245},
-    {reprise_signal, 2, 121, NULL},
+    {reprise_signal, 2, 90, NULL},
+    {reprise_wait, 2, 89, NULL},
     {reprise_launch, 2, 246, backward_0_246},
-    {reprise_wait, 1, 121, NULL},
-    {reprise_launch, 1, 247, backward_0_247},
+    {reprise_wait, 0, 90, NULL},
+    {reprise_launch, 0, 247, backward_0_247},
     {reprise_launch, 2, 248, backward_0_248},
     {reprise_launch, 2, 249, backward_0_249},
-    {reprise_signal, 2, 122, NULL},
+    {reprise_signal, 2, 91, NULL},
     {reprise_launch, 2, 250, backward_0_250},
-    {reprise_wait, 0, 122, NULL},
+    {reprise_wait, 0, 91, NULL},
     {reprise_launch, 0, 251, backward_0_251},
-    {reprise_signal, 0, 123, NULL},
     {reprise_launch, 2, 252, backward_0_252},
-    {reprise_wait, 2, 123, NULL},
     {reprise_launch, 2, 253, backward_0_253},
-    {reprise_signal, 2, 124, NULL},
+    {reprise_signal, 2, 92, NULL},
     {reprise_launch, 2, 254, backward_0_254},
-    {reprise_wait, 3, 124, NULL},
-    {reprise_launch, 3, 255, backward_0_255},
-    {reprise_signal, 3, 125, NULL},
+    {reprise_wait, 0, 92, NULL},
+    {reprise_launch, 0, 255, backward_0_255},
     {reprise_launch, 2, 256, backward_0_256},
-    {reprise_wait, 2, 125, NULL},
     {reprise_launch, 2, 257, backward_0_257},
-    {reprise_signal, 2, 126, NULL},
+    {reprise_signal, 2, 93, NULL},
     {reprise_launch, 2, 258, backward_0_258},
-    {reprise_signal, 2, 127, NULL},
-    {reprise_wait, 1, 126, NULL},
-    {reprise_launch, 1, 259, backward_0_259},
-    {reprise_signal, 1, 134, NULL},
+    {reprise_signal, 2, 94, NULL},
+    {reprise_wait, 0, 93, NULL},
+    {reprise_launch, 0, 259, backward_0_259},
     {reprise_launch, 2, 260, backward_0_260},
-    {reprise_signal, 2, 130, NULL},
-    {reprise_wait, 0, 127, NULL},
+    {reprise_signal, 2, 96, NULL},
+    {reprise_wait, 0, 94, NULL},
     {reprise_launch, 0, 261, backward_0_261},
     {reprise_launch, 0, 262, backward_0_262},
-    {reprise_signal, 0, 128, NULL},
+    {reprise_signal, 0, 95, NULL},
     {reprise_launch, 0, 263, backward_0_263},
-    {reprise_wait, 3, 128, NULL},
-    {reprise_launch, 3, 264, backward_0_264},
-    {reprise_signal, 3, 129, NULL},
+    {reprise_wait, 2, 95, NULL},
+    {reprise_launch, 2, 264, backward_0_264},
     {reprise_launch, 0, 265, backward_0_265},
-    {reprise_wait, 0, 129, NULL},
     {reprise_launch, 0, 266, backward_0_266},
-    {reprise_signal, 0, 131, NULL},
-    {reprise_wait, 0, 130, NULL},
+    {reprise_signal, 0, 97, NULL},
+    {reprise_wait, 0, 96, NULL},
     {reprise_launch, 0, 267, backward_0_267},
-    {reprise_wait, 1, 131, NULL},
-    {reprise_launch, 1, 268, backward_0_268},
+    {reprise_wait, 2, 97, NULL},
+    {reprise_launch, 2, 268, backward_0_268},
     {reprise_launch, 0, 269, backward_0_269},
     {reprise_launch, 0, 270, backward_0_270},
-    {reprise_signal, 0, 132, NULL},
+    {reprise_signal, 0, 98, NULL},
     {reprise_launch, 0, 271, backward_0_271},
-    {reprise_wait, 2, 132, NULL},
+    {reprise_wait, 2, 98, NULL},
     {reprise_launch, 2, 272, backward_0_272},
-    {reprise_signal, 2, 133, NULL},
     {reprise_launch, 0, 273, backward_0_273},
-    {reprise_wait, 0, 133, NULL},
     {reprise_launch, 0, 274, backward_0_274},
-    {reprise_signal, 0, 135, NULL},
-    {reprise_wait, 0, 134, NULL},
+    {reprise_signal, 0, 99, NULL},
     {reprise_launch, 0, 275, backward_0_275},
-    {reprise_wait, 3, 135, NULL},
-    {reprise_launch, 3, 276, backward_0_276},
-    {reprise_signal, 3, 136, NULL},
+    {reprise_wait, 2, 99, NULL},
+    {reprise_launch, 2, 276, backward_0_276},
     {reprise_launch, 0, 277, backward_0_277},
-    {reprise_wait, 0, 136, NULL},
     {reprise_launch, 0, 278, backward_0_278},
-    {reprise_signal, 0, 137, NULL},
+    {reprise_signal, 0, 100, NULL},
     {reprise_launch, 0, 279, backward_0_279},
-    {reprise_signal, 0, 138, NULL},
-    {reprise_wait, 1, 137, NULL},
-    {reprise_launch, 1, 280, backward_0_280},
+    {reprise_signal, 0, 101, NULL},
+    {reprise_wait, 2, 100, NULL},
+    {reprise_launch, 2, 280, backward_0_280},
     {reprise_launch, 0, 281, backward_0_281},
-    {reprise_signal, 0, 141, NULL},
-    {reprise_wait, 2, 138, NULL},
+    {reprise_signal, 0, 103, NULL},
+    {reprise_wait, 2, 101, NULL},
     {reprise_launch, 2, 282, backward_0_282},
     {reprise_launch, 2, 283, backward_0_283},
-    {reprise_signal, 2, 139, NULL},
+    {reprise_signal, 2, 102, NULL},
     {reprise_launch, 2, 284, backward_0_284},
-    {reprise_wait, 3, 139, NULL},
-    {reprise_launch, 3, 285, backward_0_285},
-    {reprise_signal, 3, 140, NULL},
+    {reprise_wait, 0, 102, NULL},
+    {reprise_launch, 0, 285, backward_0_285},
     {reprise_launch, 2, 286, backward_0_286},
-    {reprise_wait, 2, 140, NULL},
     {reprise_launch, 2, 287, backward_0_287},
-    {reprise_signal, 2, 142, NULL},
-    {reprise_wait, 2, 141, NULL},
+    {reprise_signal, 2, 104, NULL},
+    {reprise_wait, 2, 103, NULL},
     {reprise_launch, 2, 288, backward_0_288},
-    {reprise_wait, 1, 142, NULL},
-    {reprise_launch, 1, 289, backward_0_289},
+    {reprise_wait, 0, 104, NULL},
+    {reprise_launch, 0, 289, backward_0_289},
     {reprise_launch, 2, 290, backward_0_290},
     {reprise_launch, 2, 291, backward_0_291},
-    {reprise_signal, 2, 143, NULL},
+    {reprise_signal, 2, 105, NULL},
     {reprise_launch, 2, 292, backward_0_292},
-    {reprise_wait, 0, 143, NULL},
+    {reprise_wait, 0, 105, NULL},
     {reprise_launch, 0, 293, backward_0_293},
-    {reprise_signal, 0, 144, NULL},
     {reprise_launch, 2, 294, backward_0_294},
-    {reprise_wait, 2, 144, NULL},
     {reprise_launch, 2, 295, backward_0_295},
-    {reprise_signal, 2, 145, NULL},
+    {reprise_signal, 2, 106, NULL},
     {reprise_launch, 2, 296, backward_0_296},
-    {reprise_wait, 3, 145, NULL},
-    {reprise_launch, 3, 297, backward_0_297},
-    {reprise_signal, 3, 146, NULL},
+    {reprise_wait, 0, 106, NULL},
+    {reprise_launch, 0, 297, backward_0_297},
     {reprise_launch, 2, 298, backward_0_298},
-    {reprise_wait, 2, 146, NULL},
     {reprise_launch, 2, 299, backward_0_299},
     {reprise_launch, 2, 300, backward_0_300},
     {reprise_join, 4, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
-    {steps_forward_training, 246, 283},
-    {steps_forward_evaluation, 320, 216},
-    {steps_backward_0, 600, 435},
+    {steps_forward_training, 251, 217},
+    {steps_forward_evaluation, 381, 217},
+    {steps_backward_0, 524, 408},
 };
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -9573,121 +10087,113 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
   switch (lane) {
   case 0:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 256), 528) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4 * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 528) * 2048);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 528) * 3072);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 1024), 528) * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 512), 528) * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 528) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 528) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 528) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 528) * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 4, 1024), 528) * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 528) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 528) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 528) * 384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256) * 32768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 32) * 262144);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 44), 14) * 589824);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64) * 131072);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048) * 4096);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 128) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 56) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024) * 8192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 85) * 98304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227) * 36864);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 3072);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 768);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 384);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 768);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 384);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 768);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 4, 128), 512) * 1 * 192);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 768);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 32) * 524288);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113) * 147456);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42) * 393216);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64) * 262144);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512) * 2048);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820) * 9216);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096) * 4096);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910) * 18432);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512) * 1024);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 256) * 65536);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113) * 147456);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455) * 36864);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 28) * 589824);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 85) * 196608);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048) * 8192);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170) * 98304);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 341) * 49152);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 682) * 24576);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512) * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 256);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 384);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1 * 192);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1 * 384);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1 * 384);
     break;
   case 1:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 528) * 2048);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 528) * 3072);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 528) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 528) * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 528) * 384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 21) * 393216);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256) * 32768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 32) * 262144);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 682) * 12288);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910) * 9216);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 56) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024) * 8192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 85) * 98304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 170) * 49152);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 341) * 24576);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 768);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 384);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42) * 393216);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 256);
     break;
   case 2:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 528) * 2048);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 1024), 528) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 512), 528) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 528) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 528) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 528) * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 4, 1024), 528) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 528) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 528) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 21) * 393216);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 7) * 1179648);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256) * 32768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 32) * 262144);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64) * 131072);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 4854) * 1728);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 128) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512) * 16384);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113) * 147456);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 14) * 1179648);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42) * 393216);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64) * 262144);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 44), 28) * 589824);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512) * 2048);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512) * 128);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1365) * 12288);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512) * 256);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512) * 1024);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024) * 16384);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170) * 98304);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 256);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709) * 1728);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 256) * 65536);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113) * 147456);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455) * 36864);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1024) * 16384);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4 * 128);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1 * 128);
     break;
   case 3:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 528) * 2048);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 528) * 3072);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 528) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 528) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 528) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 16) * 524288);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256) * 32768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64) * 131072);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 455) * 18432);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910) * 9216);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 14) * 589824);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 42) * 196608);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024) * 8192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 85) * 98304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56) * 147456);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048) * 8192);
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
     break;
   default:
     break;
@@ -9743,13 +10249,13 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_pose_c0b61d11_features_stage = {
     .format = reprise_context_format,
-    .plan = "e64a285b7c05d234481200d30f523f9b84be6cc7dcca1143248b68c93ce80de3",
+    .plan = "8c9a7ef95f0b4d79715834e1c958a762deb5dd9fbefcfa96ec25fc4fc95b8fad",
     .storages = 997,
     .kernels = kernel_end,
-    .lanes = 4,
-    .events = 147,
+    .lanes = 8,
+    .events = 107,
     .programs = 3,
-    .packed = 2214912,
+    .packed = 2215424,
     .kernel_name = kernel_names,
     .program = programs,
     .scratch_bytes = scratch_bytes,

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FeaturesDigest is the SHA-256 of the plan of stage features.
-const FeaturesDigest = "e64a285b7c05d234481200d30f523f9b84be6cc7dcca1143248b68c93ce80de3"
+const FeaturesDigest = "8c9a7ef95f0b4d79715834e1c958a762deb5dd9fbefcfa96ec25fc4fc95b8fad"
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "ae454ad3cca4d1a802bf44539333de2db1e40cc60ef426a81a5517c5a038f11d"
+const FeaturesKernels = "6fc38d13c7c0ad57261af5ef8d73ec8b6663f2aed3d876c0c419124eb63f9098"
 
 //go:embed features_plan.json
 var planFeatures []byte

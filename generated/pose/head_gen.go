@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // HeadDigest is the SHA-256 of the plan of stage head.
-const HeadDigest = "135ff2201b377ff9d1ddaf68ace8d6184f4fcab0af3f834a0023240f23547abe"
+const HeadDigest = "d8f60122972ec84633944b748fd0ec1e89289dccf408e0d8ac90581eed400816"
 
 // HeadKernels is the SHA-256 of the CUDA and C text of stage head, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const HeadKernels = "4e06cd90540b12965d5058f8c20413620b17addd0e0b7f23981d5cab0e2fe0c1"
+const HeadKernels = "cc710a700fe6f2d44dbfd97412d1d6752561e36a34128f9c2d4dc2942b7b0b23"
 
 //go:embed head_plan.json
 var planHead []byte

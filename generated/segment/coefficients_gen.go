@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // CoefficientsDigest is the SHA-256 of the plan of stage coefficients.
-const CoefficientsDigest = "016450b3c01b1efa62c3a678be37c8580ab6f29568d3691cde3f9ff9daa68b22"
+const CoefficientsDigest = "de4303bc9ac7d7a2c0a983e5484adc7fee3c171a0b4889f0f6e59ee1842077b6"
 
 // CoefficientsKernels is the SHA-256 of the CUDA and C text of stage coefficients, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const CoefficientsKernels = "4f5eba61afb9aa1106867bb0634e3d01ff4e88e01ded9f6fa7ff530a7f709e34"
+const CoefficientsKernels = "3ccd7aa5c58134ef674f7e33bd26fc48f7a473fc5c49dfcad2f2322fa99fa545"
 
 //go:embed coefficients_plan.json
 var planCoefficients []byte

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FeaturesDigest is the SHA-256 of the plan of stage features.
-const FeaturesDigest = "e64a285b7c05d234481200d30f523f9b84be6cc7dcca1143248b68c93ce80de3"
+const FeaturesDigest = "8c9a7ef95f0b4d79715834e1c958a762deb5dd9fbefcfa96ec25fc4fc95b8fad"
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "c99825f3bdcd7b86884e6f9b0032210af6facaa488df5d8eb29de563dfea76d8"
+const FeaturesKernels = "371191abb672593c7dd685c4b3a731b868780e9fb1772d67615e64290271ff69"
 
 //go:embed features_plan.json
 var planFeatures []byte

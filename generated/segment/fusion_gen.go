@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FusionDigest is the SHA-256 of the plan of stage fusion.
-const FusionDigest = "47f9b5cad38d346bfc6599a4b2e98b7f2b6e18748c15ad43cd48b945191160a8"
+const FusionDigest = "b926977fb91f687351262865b9e370f27611c77f4803f8d6a9c76c36a987ac01"
 
 // FusionKernels is the SHA-256 of the CUDA and C text of stage fusion, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FusionKernels = "796e5c7cfe764245a5b3afe8313ad636d2f30334bfc3afe8d58c852a031388dc"
+const FusionKernels = "c84d78c4e7dcddf1bfa451c2313c8f18e92d76e9577ccd5a084db46dadc127e8"
 
 //go:embed fusion_plan.json
 var planFusion []byte

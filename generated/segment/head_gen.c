@@ -36,11 +36,17 @@ struct reprise_tensor {
   int64_t stride[4];
 };
 
-// One convolution or its input gradient; for the latter input is dY and output dX.
+// One convolution or its input gradient; for the latter input is dY and output
+// dX. partial and what follows belong to the sums that a launch takes of its
+// result on the way: batch statistics, which count the batch, or the sums of the
+// gradient of the batch norm below, whose input is below.
 struct reprise_convolution_arguments {
   struct reprise_map input, output;
   uint64_t weight, bias;
   int32_t batch, input_height, input_width, output_height, output_width;
+  uint64_t partial, batches;
+  struct reprise_map below;
+  uint64_t mean, rstd, scale, shift;
 };
 
 // The first pass of a weight gradient: span pixels of dY for each split.
@@ -70,6 +76,21 @@ struct reprise_pack_arguments {
 struct reprise_elementwise_arguments {
   struct reprise_tensor y, a, b;
   int64_t extent[4];
+};
+
+// y from up to three inputs, each times one element at the address factor.
+struct reprise_combination_arguments {
+  struct reprise_tensor y, x[3];
+  int64_t extent[4];
+  uint64_t factor[3];
+};
+
+// Matrices {outer, inner, rows, columns} and the sums of parts of each.
+struct reprise_matrix_norm_arguments {
+  struct reprise_tensor x, y;
+  int64_t extent[4];
+  uint64_t partial;
+  int32_t parts;
 };
 
 // Kernels with one coefficient a channel: the inner dimension is the channel.
@@ -120,123 +141,130 @@ enum {
   k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n = 3,
   k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n = 4,
   k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n = 5,
-  k_batch_statistics_partial_1_128_8_16_e = 6,
-  k_batch_statistics_partial_1_21_1_32_e = 7,
-  k_batch_statistics_partial_1_256_8_32_e = 8,
-  k_batch_statistics_partial_1_42_2_32_e = 9,
-  k_batch_statistics_partial_1_64_8_8_e = 10,
-  k_batch_statistics_partial_1_85_1_32_e = 11,
-  k_channel_sum_finish_4_n = 12,
-  k_channel_sum_finish_80_n = 13,
-  k_channel_sum_partial_3_4_4_1_e = 14,
-  k_channel_sum_partial_3_80_8_16_e = 15,
-  k_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e = 16,
-  k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e = 17,
-  k_convolution_e_shape_21_21_1_1_1_128_32_n_n_n_n_n_e = 18,
-  k_convolution_e_shape_21_21_1_1_1_128_32_y_n_n_n_n_e = 19,
-  k_convolution_e_shape_21_4_1_1_1_128_16_n_n_y_y_n_e = 20,
-  k_convolution_e_shape_21_4_1_1_1_128_32_y_n_n_n_n_e = 21,
-  k_convolution_e_shape_21_80_1_1_1_128_32_y_y_n_n_n_e = 22,
-  k_convolution_e_shape_21_80_1_1_1_128_64_n_n_y_y_n_e = 23,
-  k_convolution_e_shape_256_85_1_1_1_64_64_n_y_n_n_n_e = 24,
-  k_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_n_n_e = 25,
-  k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e = 26,
-  k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e = 27,
-  k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_y_n_e = 28,
-  k_convolution_e_shape_42_4_1_1_1_64_64_y_n_y_n_n_e = 29,
-  k_convolution_e_shape_42_80_1_1_1_64_64_n_n_y_y_n_e = 30,
-  k_convolution_e_shape_42_80_1_1_1_64_64_y_y_y_n_n_e = 31,
-  k_convolution_e_shape_64_21_1_1_1_128_32_n_y_n_n_n_e = 32,
-  k_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_n_n_e = 33,
-  k_convolution_e_shape_85_4_1_1_1_64_16_n_n_y_y_n_e = 34,
-  k_convolution_e_shape_85_4_1_1_1_64_64_y_n_n_n_n_e = 35,
-  k_convolution_e_shape_85_80_1_1_1_64_64_n_n_y_y_n_e = 36,
-  k_convolution_e_shape_85_80_1_1_1_64_64_y_y_n_n_n_e = 37,
-  k_convolution_e_shape_85_85_1_1_1_64_64_n_n_n_n_n_e = 38,
-  k_convolution_e_shape_85_85_1_1_1_64_64_y_n_n_n_n_e = 39,
-  k_depthwise_128_3_1_4_16_n_n_n_e_e = 40,
-  k_depthwise_128_3_1_4_16_y_n_n_e_e = 41,
-  k_depthwise_128_3_1_4_16_y_n_y_e_e = 42,
-  k_depthwise_21_3_1_1_16_n_n_n_e_e = 43,
-  k_depthwise_21_3_1_1_16_y_n_n_e_e = 44,
-  k_depthwise_256_3_1_4_16_n_n_n_e_e = 45,
-  k_depthwise_256_3_1_4_16_y_n_n_e_e = 46,
-  k_depthwise_256_3_1_4_16_y_n_y_e_e = 47,
-  k_depthwise_42_3_1_2_16_n_n_n_e_e = 48,
-  k_depthwise_42_3_1_2_16_y_n_n_e_e = 49,
-  k_depthwise_64_3_1_4_16_n_n_n_e_e = 50,
-  k_depthwise_64_3_1_4_16_y_n_n_e_e = 51,
-  k_depthwise_64_3_1_4_16_y_n_y_e_e = 52,
-  k_depthwise_85_3_1_1_16_n_n_n_e_e = 53,
-  k_depthwise_85_3_1_1_16_y_n_n_e_e = 54,
-  k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e = 55,
-  k_depthwise_weight_gradient_partial_21_3_1_1_32_e_e = 56,
-  k_depthwise_weight_gradient_partial_256_3_1_4_32_e_e = 57,
-  k_depthwise_weight_gradient_partial_42_3_1_2_32_e_e = 58,
-  k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e = 59,
-  k_depthwise_weight_gradient_partial_85_3_1_1_32_e_e = 60,
-  k_elementwise_copy_operation_y_1_1_e_e_e = 61,
-  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 62,
-  k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e = 63,
-  k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e = 64,
-  k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e = 65,
-  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 66,
-  k_normalize_gradient_silu_0x00000000u_n_1_85_1_e_e_e = 67,
-  k_normalize_reduce_finish_128 = 68,
-  k_normalize_reduce_finish_21 = 69,
-  k_normalize_reduce_finish_256 = 70,
-  k_normalize_reduce_finish_42 = 71,
-  k_normalize_reduce_finish_64 = 72,
-  k_normalize_reduce_finish_85 = 73,
-  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 74,
-  k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e = 75,
-  k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e = 76,
-  k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e = 77,
-  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 78,
-  k_normalize_reduce_partial_silu_0x00000000u_1_85_1_32_e_e = 79,
-  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 80,
-  k_normalize_silu_0x00000000u_n_1_21_1_e_e_e = 81,
-  k_normalize_silu_0x00000000u_n_1_256_8_e_e_e = 82,
-  k_normalize_silu_0x00000000u_n_1_42_2_e_e_e = 83,
-  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 84,
-  k_normalize_silu_0x00000000u_n_1_85_1_e_e_e = 85,
-  k_pack_weights_e = 86,
-  k_running_statistics_128_0x3727c5acu = 87,
-  k_running_statistics_21_0x3727c5acu = 88,
-  k_running_statistics_256_0x3727c5acu = 89,
-  k_running_statistics_42_0x3727c5acu = 90,
-  k_running_statistics_64_0x3727c5acu = 91,
-  k_running_statistics_85_0x3727c5acu = 92,
-  k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n = 93,
-  k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n = 94,
-  k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_n = 95,
-  k_weight_gradient_partial_e_shape_21_80_1_1_1_64_32_1_n_y = 96,
-  k_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_y_n = 97,
-  k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n = 98,
-  k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_n = 99,
-  k_weight_gradient_partial_e_shape_42_80_1_1_1_64_64_1_n_y = 100,
-  k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n = 101,
-  k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_n = 102,
-  k_weight_gradient_partial_e_shape_85_80_1_1_1_64_64_1_n_y = 103,
-  k_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_n = 104,
-  k_weight_gradient_reduce_128_42_1_1_n = 105,
-  k_weight_gradient_reduce_1_128_9_1_n = 106,
-  k_weight_gradient_reduce_1_21_9_1_n = 107,
-  k_weight_gradient_reduce_1_256_9_1_n = 108,
-  k_weight_gradient_reduce_1_42_9_1_n = 109,
-  k_weight_gradient_reduce_1_64_9_1_n = 110,
-  k_weight_gradient_reduce_1_85_9_1_n = 111,
-  k_weight_gradient_reduce_21_21_1_1_n = 112,
-  k_weight_gradient_reduce_21_4_1_1_n = 113,
-  k_weight_gradient_reduce_21_80_1_1_n = 114,
-  k_weight_gradient_reduce_256_85_1_1_n = 115,
-  k_weight_gradient_reduce_42_42_1_1_n = 116,
-  k_weight_gradient_reduce_42_4_1_1_n = 117,
-  k_weight_gradient_reduce_42_80_1_1_n = 118,
-  k_weight_gradient_reduce_64_21_1_1_n = 119,
-  k_weight_gradient_reduce_85_4_1_1_n = 120,
-  k_weight_gradient_reduce_85_80_1_1_n = 121,
-  k_weight_gradient_reduce_85_85_1_1_n = 122,
+  k_channel_sum_finish_4_n = 6,
+  k_channel_sum_finish_80_n = 7,
+  k_channel_sum_partial_3_4_4_1_e = 8,
+  k_channel_sum_partial_3_80_8_16_e = 9,
+  k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 10,
+  k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 11,
+  k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 12,
+  k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 13,
+  k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 14,
+  k_convolution_e_shape_21_21_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 15,
+  k_convolution_e_shape_21_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums = 16,
+  k_convolution_e_shape_21_4_1_1_1_128_32_y_n_n_8_n_n_e_no_sums = 17,
+  k_convolution_e_shape_21_80_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 18,
+  k_convolution_e_shape_21_80_1_1_1_128_32_y_n_y_8_n_n_e_no_sums = 19,
+  k_convolution_e_shape_21_80_1_1_1_128_64_n_n_y_8_y_n_e_no_sums = 20,
+  k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 21,
+  k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 22,
+  k_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 23,
+  k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 24,
+  k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 25,
+  k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 26,
+  k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums = 27,
+  k_convolution_e_shape_42_4_1_1_1_64_64_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 28,
+  k_convolution_e_shape_42_4_1_1_1_64_64_y_n_n_8_n_n_e_no_sums = 29,
+  k_convolution_e_shape_42_80_1_1_1_64_64_n_n_y_8_y_n_e_no_sums = 30,
+  k_convolution_e_shape_42_80_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 31,
+  k_convolution_e_shape_42_80_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 32,
+  k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 33,
+  k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 34,
+  k_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 35,
+  k_convolution_e_shape_85_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums = 36,
+  k_convolution_e_shape_85_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums = 37,
+  k_convolution_e_shape_85_80_1_1_1_64_32_n_n_y_8_y_n_e_no_sums = 38,
+  k_convolution_e_shape_85_80_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 39,
+  k_convolution_e_shape_85_80_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 40,
+  k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 41,
+  k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 42,
+  k_convolution_e_shape_85_85_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 43,
+  k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums = 44,
+  k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums = 45,
+  k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums = 46,
+  k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums = 47,
+  k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums = 48,
+  k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums = 49,
+  k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 50,
+  k_depthwise_256_3_1_4_16_n_n_n_e_e_no_sums = 51,
+  k_depthwise_256_3_1_4_16_n_n_n_e_e_statistics_sums = 52,
+  k_depthwise_256_3_1_4_16_y_n_n_e_e_no_sums = 53,
+  k_depthwise_256_3_1_4_16_y_n_y_e_e_no_sums = 54,
+  k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums = 55,
+  k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums = 56,
+  k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 57,
+  k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums = 58,
+  k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums = 59,
+  k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums = 60,
+  k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums = 61,
+  k_depthwise_85_3_1_4_16_n_n_n_e_e_no_sums = 62,
+  k_depthwise_85_3_1_4_16_n_n_n_e_e_statistics_sums = 63,
+  k_depthwise_85_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 64,
+  k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e = 65,
+  k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e = 66,
+  k_depthwise_weight_gradient_partial_256_3_1_4_32_e_e = 67,
+  k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e = 68,
+  k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e = 69,
+  k_depthwise_weight_gradient_partial_85_3_1_4_32_e_e = 70,
+  k_elementwise_copy_operation_y_1_1_e_e_e = 71,
+  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 72,
+  k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e = 73,
+  k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e = 74,
+  k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e = 75,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 76,
+  k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e = 77,
+  k_normalize_reduce_finish_128 = 78,
+  k_normalize_reduce_finish_21 = 79,
+  k_normalize_reduce_finish_256 = 80,
+  k_normalize_reduce_finish_42 = 81,
+  k_normalize_reduce_finish_64 = 82,
+  k_normalize_reduce_finish_85 = 83,
+  k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e = 84,
+  k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e = 85,
+  k_normalize_reduce_partial_silu_0x00000000u_1_85_8_16_e_e = 86,
+  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 87,
+  k_normalize_silu_0x00000000u_n_1_21_8_e_e_e = 88,
+  k_normalize_silu_0x00000000u_n_1_256_8_e_e_e = 89,
+  k_normalize_silu_0x00000000u_n_1_42_8_e_e_e = 90,
+  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 91,
+  k_normalize_silu_0x00000000u_n_1_85_8_e_e_e = 92,
+  k_pack_weights_e = 93,
+  k_running_statistics_128_0x3727c5acu = 94,
+  k_running_statistics_21_0x3727c5acu = 95,
+  k_running_statistics_256_0x3727c5acu = 96,
+  k_running_statistics_42_0x3727c5acu = 97,
+  k_running_statistics_64_0x3727c5acu = 98,
+  k_running_statistics_85_0x3727c5acu = 99,
+  k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y = 100,
+  k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y = 101,
+  k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n = 102,
+  k_weight_gradient_partial_e_shape_21_80_1_1_1_64_32_1_n_y_y = 103,
+  k_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_n_y_y = 104,
+  k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y = 105,
+  k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n = 106,
+  k_weight_gradient_partial_e_shape_42_80_1_1_1_64_64_1_n_y_y = 107,
+  k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y = 108,
+  k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n = 109,
+  k_weight_gradient_partial_e_shape_85_80_1_1_1_64_64_1_n_y_y = 110,
+  k_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_y_y = 111,
+  k_weight_gradient_reduce_128_42_1_1_n = 112,
+  k_weight_gradient_reduce_1_128_9_1_n = 113,
+  k_weight_gradient_reduce_1_21_9_1_n = 114,
+  k_weight_gradient_reduce_1_256_9_1_n = 115,
+  k_weight_gradient_reduce_1_42_9_1_n = 116,
+  k_weight_gradient_reduce_1_64_9_1_n = 117,
+  k_weight_gradient_reduce_1_85_9_1_n = 118,
+  k_weight_gradient_reduce_21_21_1_1_n = 119,
+  k_weight_gradient_reduce_21_4_1_1_n = 120,
+  k_weight_gradient_reduce_21_80_1_1_n = 121,
+  k_weight_gradient_reduce_256_85_1_1_n = 122,
+  k_weight_gradient_reduce_42_42_1_1_n = 123,
+  k_weight_gradient_reduce_42_4_1_1_n = 124,
+  k_weight_gradient_reduce_42_80_1_1_n = 125,
+  k_weight_gradient_reduce_64_21_1_1_n = 126,
+  k_weight_gradient_reduce_85_4_1_1_n = 127,
+  k_weight_gradient_reduce_85_80_1_1_n = 128,
+  k_weight_gradient_reduce_85_85_1_1_n = 129,
   kernel_end
 };
 
@@ -247,86 +275,93 @@ static const char *const kernel_names[] = {
     "reprise_segment_882aa22d_head_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n",
     "reprise_segment_882aa22d_head_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n",
     "reprise_segment_882aa22d_head_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_882aa22d_head_batch_statistics_partial_1_128_8_16_e",
-    "reprise_segment_882aa22d_head_batch_statistics_partial_1_21_1_32_e",
-    "reprise_segment_882aa22d_head_batch_statistics_partial_1_256_8_32_e",
-    "reprise_segment_882aa22d_head_batch_statistics_partial_1_42_2_32_e",
-    "reprise_segment_882aa22d_head_batch_statistics_partial_1_64_8_8_e",
-    "reprise_segment_882aa22d_head_batch_statistics_partial_1_85_1_32_e",
     "reprise_segment_882aa22d_head_channel_sum_finish_4_n",
     "reprise_segment_882aa22d_head_channel_sum_finish_80_n",
     "reprise_segment_882aa22d_head_channel_sum_partial_3_4_4_1_e",
     "reprise_segment_882aa22d_head_channel_sum_partial_3_80_8_16_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_21_21_1_1_1_128_32_n_n_n_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_21_21_1_1_1_128_32_y_n_n_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_21_4_1_1_1_128_16_n_n_y_y_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_21_4_1_1_1_128_32_y_n_n_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_21_80_1_1_1_128_32_y_y_n_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_21_80_1_1_1_128_64_n_n_y_y_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_256_85_1_1_1_64_64_n_y_n_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_y_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_42_4_1_1_1_64_64_y_n_y_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_42_80_1_1_1_64_64_n_n_y_y_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_42_80_1_1_1_64_64_y_y_y_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_64_21_1_1_1_128_32_n_y_n_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_85_4_1_1_1_64_16_n_n_y_y_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_85_4_1_1_1_64_64_y_n_n_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_85_80_1_1_1_64_64_n_n_y_y_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_85_80_1_1_1_64_64_y_y_n_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_85_85_1_1_1_64_64_n_n_n_n_n_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_85_85_1_1_1_64_64_y_n_n_n_n_e",
-    "reprise_segment_882aa22d_head_depthwise_128_3_1_4_16_n_n_n_e_e",
-    "reprise_segment_882aa22d_head_depthwise_128_3_1_4_16_y_n_n_e_e",
-    "reprise_segment_882aa22d_head_depthwise_128_3_1_4_16_y_n_y_e_e",
-    "reprise_segment_882aa22d_head_depthwise_21_3_1_1_16_n_n_n_e_e",
-    "reprise_segment_882aa22d_head_depthwise_21_3_1_1_16_y_n_n_e_e",
-    "reprise_segment_882aa22d_head_depthwise_256_3_1_4_16_n_n_n_e_e",
-    "reprise_segment_882aa22d_head_depthwise_256_3_1_4_16_y_n_n_e_e",
-    "reprise_segment_882aa22d_head_depthwise_256_3_1_4_16_y_n_y_e_e",
-    "reprise_segment_882aa22d_head_depthwise_42_3_1_2_16_n_n_n_e_e",
-    "reprise_segment_882aa22d_head_depthwise_42_3_1_2_16_y_n_n_e_e",
-    "reprise_segment_882aa22d_head_depthwise_64_3_1_4_16_n_n_n_e_e",
-    "reprise_segment_882aa22d_head_depthwise_64_3_1_4_16_y_n_n_e_e",
-    "reprise_segment_882aa22d_head_depthwise_64_3_1_4_16_y_n_y_e_e",
-    "reprise_segment_882aa22d_head_depthwise_85_3_1_1_16_n_n_n_e_e",
-    "reprise_segment_882aa22d_head_depthwise_85_3_1_1_16_y_n_n_e_e",
+    "reprise_segment_882aa22d_head_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_21_21_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_e_shape_21_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_21_4_1_1_1_128_32_y_n_n_8_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_21_80_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_e_shape_21_80_1_1_1_128_32_y_n_y_8_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_21_80_1_1_1_128_64_n_n_y_8_y_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_42_4_1_1_1_64_64_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_e_shape_42_4_1_1_1_64_64_y_n_n_8_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_42_80_1_1_1_64_64_n_n_y_8_y_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_42_80_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_e_shape_42_80_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_e_shape_85_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_85_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_85_80_1_1_1_64_32_n_n_y_8_y_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_85_80_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_e_shape_85_80_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_882aa22d_head_convolution_e_shape_85_85_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_segment_882aa22d_head_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums",
+    "reprise_segment_882aa22d_head_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_depthwise_256_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_256_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_segment_882aa22d_head_depthwise_256_3_1_4_16_y_n_n_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_256_3_1_4_16_y_n_y_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_segment_882aa22d_head_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_segment_882aa22d_head_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_85_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_85_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_segment_882aa22d_head_depthwise_85_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
     "reprise_segment_882aa22d_head_depthwise_weight_gradient_partial_128_3_1_4_32_e_e",
-    "reprise_segment_882aa22d_head_depthwise_weight_gradient_partial_21_3_1_1_32_e_e",
+    "reprise_segment_882aa22d_head_depthwise_weight_gradient_partial_21_3_1_4_8_e_e",
     "reprise_segment_882aa22d_head_depthwise_weight_gradient_partial_256_3_1_4_32_e_e",
-    "reprise_segment_882aa22d_head_depthwise_weight_gradient_partial_42_3_1_2_32_e_e",
+    "reprise_segment_882aa22d_head_depthwise_weight_gradient_partial_42_3_1_4_16_e_e",
     "reprise_segment_882aa22d_head_depthwise_weight_gradient_partial_64_3_1_4_16_e_e",
-    "reprise_segment_882aa22d_head_depthwise_weight_gradient_partial_85_3_1_1_32_e_e",
+    "reprise_segment_882aa22d_head_depthwise_weight_gradient_partial_85_3_1_4_32_e_e",
     "reprise_segment_882aa22d_head_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e",
     "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e",
     "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_85_1_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e",
     "reprise_segment_882aa22d_head_normalize_reduce_finish_128",
     "reprise_segment_882aa22d_head_normalize_reduce_finish_21",
     "reprise_segment_882aa22d_head_normalize_reduce_finish_256",
     "reprise_segment_882aa22d_head_normalize_reduce_finish_42",
     "reprise_segment_882aa22d_head_normalize_reduce_finish_64",
     "reprise_segment_882aa22d_head_normalize_reduce_finish_85",
-    "reprise_segment_882aa22d_head_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e",
-    "reprise_segment_882aa22d_head_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e",
-    "reprise_segment_882aa22d_head_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e",
-    "reprise_segment_882aa22d_head_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e",
-    "reprise_segment_882aa22d_head_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e",
-    "reprise_segment_882aa22d_head_normalize_reduce_partial_silu_0x00000000u_1_85_1_32_e_e",
+    "reprise_segment_882aa22d_head_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e",
+    "reprise_segment_882aa22d_head_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e",
+    "reprise_segment_882aa22d_head_normalize_reduce_partial_silu_0x00000000u_1_85_8_16_e_e",
     "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_21_1_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_21_8_e_e_e",
     "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_256_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_42_2_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_42_8_e_e_e",
     "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_64_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_85_1_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_85_8_e_e_e",
     "reprise_segment_882aa22d_head_pack_weights_e",
     "reprise_segment_882aa22d_head_running_statistics_128_0x3727c5acu",
     "reprise_segment_882aa22d_head_running_statistics_21_0x3727c5acu",
@@ -334,18 +369,18 @@ static const char *const kernel_names[] = {
     "reprise_segment_882aa22d_head_running_statistics_42_0x3727c5acu",
     "reprise_segment_882aa22d_head_running_statistics_64_0x3727c5acu",
     "reprise_segment_882aa22d_head_running_statistics_85_0x3727c5acu",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_n",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_21_80_1_1_1_64_32_1_n_y",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_y_n",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_n",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_42_80_1_1_1_64_64_1_n_y",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_n",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_85_80_1_1_1_64_64_1_n_y",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_n",
+    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y",
+    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y",
+    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n",
+    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_21_80_1_1_1_64_32_1_n_y_y",
+    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_n_y_y",
+    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y",
+    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n",
+    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_42_80_1_1_1_64_64_1_n_y_y",
+    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y",
+    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n",
+    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_85_80_1_1_1_64_64_1_n_y_y",
+    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_y_y",
     "reprise_segment_882aa22d_head_weight_gradient_reduce_128_42_1_1_n",
     "reprise_segment_882aa22d_head_weight_gradient_reduce_1_128_9_1_n",
     "reprise_segment_882aa22d_head_weight_gradient_reduce_1_21_9_1_n",
@@ -448,8 +483,8 @@ static CUresult forward_0(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 319, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 7, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 319, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 7, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 177, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -460,24 +495,8 @@ static CUresult forward_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .running_mean = at(c, 175, 4, 0), .running_variance = at(c, 176, 4, 0), .batches = at(c, 177, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .running_mean = at(c, 175, 4, 0), .running_variance = at(c, 176, 4, 0), .batches = at(c, 177, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .running_mean = at(c, 175, 4, 0), .running_variance = at(c, 176, 4, 0), .batches = at(c, 177, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.0.0.0.conv.bn.running
-static CUresult forward_2(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .running_mean = at(c, 175, 4, 0), .running_variance = at(c, 176, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -500,8 +519,8 @@ static CUresult forward_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 322, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 323, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_y_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 322, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 323, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 180, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -512,24 +531,8 @@ static CUresult forward_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .running_mean = at(c, 178, 4, 0), .running_variance = at(c, 179, 4, 0), .batches = at(c, 180, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .running_mean = at(c, 178, 4, 0), .running_variance = at(c, 179, 4, 0), .batches = at(c, 180, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .running_mean = at(c, 178, 4, 0), .running_variance = at(c, 179, 4, 0), .batches = at(c, 180, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.0.0.1.bn.running
-static CUresult forward_6(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .running_mean = at(c, 178, 4, 0), .running_variance = at(c, 179, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -540,8 +543,8 @@ static CUresult forward_7(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 21, 1}}, .y = {at(c, 326, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 24, 1}}, .y = {at(c, 326, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -552,8 +555,8 @@ static CUresult forward_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 326, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 327, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = at(c, 13, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_21_3_1_1_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 326, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 327, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 13, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 183, 8, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -564,24 +567,8 @@ static CUresult forward_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .running_mean = at(c, 181, 4, 0), .running_variance = at(c, 182, 4, 0), .batches = at(c, 183, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .running_mean = at(c, 181, 4, 0), .running_variance = at(c, 182, 4, 0), .batches = at(c, 183, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .running_mean = at(c, 181, 4, 0), .running_variance = at(c, 182, 4, 0), .batches = at(c, 183, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.0.1.0.conv.bn.running
-static CUresult forward_10(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .running_mean = at(c, 181, 4, 0), .running_variance = at(c, 182, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -592,8 +579,8 @@ static CUresult forward_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 21, 1}}, .y = {at(c, 330, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 24, 1}}, .y = {at(c, 330, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -604,8 +591,8 @@ static CUresult forward_12(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 330, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 331, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 1344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 330, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 331, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 1344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 186, 8, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -616,24 +603,8 @@ static CUresult forward_13(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .running_mean = at(c, 184, 4, 0), .running_variance = at(c, 185, 4, 0), .batches = at(c, 186, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .running_mean = at(c, 184, 4, 0), .running_variance = at(c, 185, 4, 0), .batches = at(c, 186, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .running_mean = at(c, 184, 4, 0), .running_variance = at(c, 185, 4, 0), .batches = at(c, 186, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.0.1.1.bn.running
-static CUresult forward_14(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .running_mean = at(c, 184, 4, 0), .running_variance = at(c, 185, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -644,8 +615,8 @@ static CUresult forward_15(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 21, 1}}, .y = {at(c, 334, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 24, 1}}, .y = {at(c, 334, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -656,8 +627,8 @@ static CUresult forward_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 334, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 6, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .weight = c->packed + 2048 * e, .bias = at(c, 20, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_128_16_n_n_y_y_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 334, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 6, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .weight = c->packed + 2048 * e, .bias = at(c, 20, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_21_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -668,8 +639,8 @@ static CUresult forward_17(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 335, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 21, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 335, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 21, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 189, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -680,24 +651,8 @@ static CUresult forward_18(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .running_mean = at(c, 187, 4, 0), .running_variance = at(c, 188, 4, 0), .batches = at(c, 189, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .running_mean = at(c, 187, 4, 0), .running_variance = at(c, 188, 4, 0), .batches = at(c, 189, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .running_mean = at(c, 187, 4, 0), .running_variance = at(c, 188, 4, 0), .batches = at(c, 189, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.1.0.0.conv.bn.running
-static CUresult forward_19(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .running_mean = at(c, 187, 4, 0), .running_variance = at(c, 188, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -720,8 +675,8 @@ static CUresult forward_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 338, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 339, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 2176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 338, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 339, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 2176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 192, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -732,24 +687,8 @@ static CUresult forward_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .running_mean = at(c, 190, 4, 0), .running_variance = at(c, 191, 4, 0), .batches = at(c, 192, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .running_mean = at(c, 190, 4, 0), .running_variance = at(c, 191, 4, 0), .batches = at(c, 192, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .running_mean = at(c, 190, 4, 0), .running_variance = at(c, 191, 4, 0), .batches = at(c, 192, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.1.0.1.bn.running
-static CUresult forward_23(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .running_mean = at(c, 190, 4, 0), .running_variance = at(c, 191, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -760,8 +699,8 @@ static CUresult forward_24(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 42, 1}}, .y = {at(c, 342, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 48, 1}}, .y = {at(c, 342, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -772,8 +711,8 @@ static CUresult forward_25(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 342, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 343, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = at(c, 27, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_42_3_1_2_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 342, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 343, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 27, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 195, 8, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -784,24 +723,8 @@ static CUresult forward_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .running_mean = at(c, 193, 4, 0), .running_variance = at(c, 194, 4, 0), .batches = at(c, 195, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .running_mean = at(c, 193, 4, 0), .running_variance = at(c, 194, 4, 0), .batches = at(c, 195, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .running_mean = at(c, 193, 4, 0), .running_variance = at(c, 194, 4, 0), .batches = at(c, 195, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.1.1.0.conv.bn.running
-static CUresult forward_27(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .running_mean = at(c, 193, 4, 0), .running_variance = at(c, 194, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -812,8 +735,8 @@ static CUresult forward_28(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 42, 1}}, .y = {at(c, 346, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 48, 1}}, .y = {at(c, 346, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -824,8 +747,8 @@ static CUresult forward_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 346, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 347, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 7552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 346, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 347, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 7552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 198, 8, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -836,24 +759,8 @@ static CUresult forward_30(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .running_mean = at(c, 196, 4, 0), .running_variance = at(c, 197, 4, 0), .batches = at(c, 198, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .running_mean = at(c, 196, 4, 0), .running_variance = at(c, 197, 4, 0), .batches = at(c, 198, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .running_mean = at(c, 196, 4, 0), .running_variance = at(c, 197, 4, 0), .batches = at(c, 198, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.1.1.1.bn.running
-static CUresult forward_31(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .running_mean = at(c, 196, 4, 0), .running_variance = at(c, 197, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -864,8 +771,8 @@ static CUresult forward_32(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 42, 1}}, .y = {at(c, 350, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 48, 1}}, .y = {at(c, 350, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -876,8 +783,8 @@ static CUresult forward_33(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 350, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 6, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .weight = c->packed + 9600 * e, .bias = at(c, 34, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_y_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 350, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 6, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .weight = c->packed + 9600 * e, .bias = at(c, 34, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -888,8 +795,8 @@ static CUresult forward_34(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 351, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 35, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 351, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 35, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 201, 8, 0)};
+    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -900,24 +807,8 @@ static CUresult forward_35(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .running_mean = at(c, 199, 4, 0), .running_variance = at(c, 200, 4, 0), .batches = at(c, 201, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .running_mean = at(c, 199, 4, 0), .running_variance = at(c, 200, 4, 0), .batches = at(c, 201, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .running_mean = at(c, 199, 4, 0), .running_variance = at(c, 200, 4, 0), .batches = at(c, 201, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.2.0.0.conv.bn.running
-static CUresult forward_36(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .running_mean = at(c, 199, 4, 0), .running_variance = at(c, 200, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -940,8 +831,8 @@ static CUresult forward_38(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 354, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 355, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 9792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_n_y_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 354, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 355, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 9792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 204, 8, 0)};
+    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
   }
   return r;
 }
@@ -952,24 +843,8 @@ static CUresult forward_39(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .running_mean = at(c, 202, 4, 0), .running_variance = at(c, 203, 4, 0), .batches = at(c, 204, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_batch_statistics_partial_1_85_1_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .running_mean = at(c, 202, 4, 0), .running_variance = at(c, 203, 4, 0), .batches = at(c, 204, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .running_mean = at(c, 202, 4, 0), .running_variance = at(c, 203, 4, 0), .batches = at(c, 204, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.2.0.1.bn.running
-static CUresult forward_40(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .running_mean = at(c, 202, 4, 0), .running_variance = at(c, 203, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -980,8 +855,8 @@ static CUresult forward_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 85, 1}}, .y = {at(c, 358, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 88, 1}}, .y = {at(c, 358, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -992,8 +867,8 @@ static CUresult forward_42(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 358, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 359, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = at(c, 41, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_85_3_1_1_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 6, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 358, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 359, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 41, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 207, 8, 0)};
+    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1004,24 +879,8 @@ static CUresult forward_43(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_batch_statistics_partial_1_85_1_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.2.1.0.conv.bn.running
-static CUresult forward_44(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1032,8 +891,8 @@ static CUresult forward_45(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 85, 1}}, .y = {at(c, 362, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 88, 1}}, .y = {at(c, 362, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1044,8 +903,8 @@ static CUresult forward_46(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 362, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 363, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 31552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_64_n_n_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 362, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 363, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 31552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 210, 8, 0)};
+    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
   }
   return r;
 }
@@ -1056,24 +915,8 @@ static CUresult forward_47(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_batch_statistics_partial_1_85_1_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.2.1.1.bn.running
-static CUresult forward_48(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1084,8 +927,8 @@ static CUresult forward_49(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 85, 1}}, .y = {at(c, 366, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 88, 1}}, .y = {at(c, 366, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1096,8 +939,8 @@ static CUresult forward_50(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 366, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 6, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .weight = c->packed + 39744 * e, .bias = at(c, 48, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_4_1_1_1_64_16_n_n_y_y_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 366, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 6, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .weight = c->packed + 39744 * e, .bias = at(c, 48, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_85_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1108,8 +951,8 @@ static CUresult forward_51(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 367, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 49, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 367, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 49, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 213, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1120,24 +963,8 @@ static CUresult forward_52(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.0.0.0.conv.bn.running
-static CUresult forward_53(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1160,8 +987,8 @@ static CUresult forward_55(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 370, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 371, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 40128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_y_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 370, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 371, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 40128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 216, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1172,24 +999,8 @@ static CUresult forward_56(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.0.0.1.bn.running
-static CUresult forward_57(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1200,8 +1011,8 @@ static CUresult forward_58(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 21, 1}}, .y = {at(c, 374, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 24, 1}}, .y = {at(c, 374, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1212,8 +1023,8 @@ static CUresult forward_59(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 374, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 375, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = at(c, 55, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_21_3_1_1_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 374, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 375, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 55, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 219, 8, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1224,24 +1035,8 @@ static CUresult forward_60(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.0.1.0.conv.bn.running
-static CUresult forward_61(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1252,8 +1047,8 @@ static CUresult forward_62(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 21, 1}}, .y = {at(c, 378, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 24, 1}}, .y = {at(c, 378, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1264,8 +1059,8 @@ static CUresult forward_63(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 378, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 379, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 41472 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 378, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 379, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 41472 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 222, 8, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1276,24 +1071,8 @@ static CUresult forward_64(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.0.1.1.bn.running
-static CUresult forward_65(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1304,8 +1083,8 @@ static CUresult forward_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 21, 1}}, .y = {at(c, 382, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 24, 1}}, .y = {at(c, 382, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1316,8 +1095,8 @@ static CUresult forward_67(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 382, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 5, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .weight = c->packed + 42176 * e, .bias = at(c, 62, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_80_1_1_1_128_64_n_n_y_y_n_e, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 382, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 5, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .weight = c->packed + 42176 * e, .bias = at(c, 62, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_21_80_1_1_1_128_64_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1328,8 +1107,8 @@ static CUresult forward_68(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 383, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 63, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 383, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 63, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 225, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1340,24 +1119,8 @@ static CUresult forward_69(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.1.0.0.conv.bn.running
-static CUresult forward_70(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1380,8 +1143,8 @@ static CUresult forward_72(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 386, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 387, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 44736 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 386, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 387, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 44736 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 228, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1392,24 +1155,8 @@ static CUresult forward_73(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.1.0.1.bn.running
-static CUresult forward_74(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1420,8 +1167,8 @@ static CUresult forward_75(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 42, 1}}, .y = {at(c, 390, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 48, 1}}, .y = {at(c, 390, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1432,8 +1179,8 @@ static CUresult forward_76(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 390, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 391, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = at(c, 69, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_42_3_1_2_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 390, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 391, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 69, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 231, 8, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1444,24 +1191,8 @@ static CUresult forward_77(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.1.1.0.conv.bn.running
-static CUresult forward_78(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1472,8 +1203,8 @@ static CUresult forward_79(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 42, 1}}, .y = {at(c, 394, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 48, 1}}, .y = {at(c, 394, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1484,8 +1215,8 @@ static CUresult forward_80(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 394, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 395, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 50112 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 394, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 395, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 50112 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 234, 8, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1496,24 +1227,8 @@ static CUresult forward_81(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.1.1.1.bn.running
-static CUresult forward_82(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1524,8 +1239,8 @@ static CUresult forward_83(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 42, 1}}, .y = {at(c, 398, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 48, 1}}, .y = {at(c, 398, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1536,8 +1251,8 @@ static CUresult forward_84(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 398, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 5, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .weight = c->packed + 52160 * e, .bias = at(c, 76, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_80_1_1_1_64_64_n_n_y_y_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 398, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 5, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .weight = c->packed + 52160 * e, .bias = at(c, 76, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_42_80_1_1_1_64_64_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1548,8 +1263,8 @@ static CUresult forward_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 399, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 77, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 399, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 77, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 237, 8, 0)};
+    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1560,24 +1275,8 @@ static CUresult forward_86(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.2.0.0.conv.bn.running
-static CUresult forward_87(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1600,8 +1299,8 @@ static CUresult forward_89(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 402, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 403, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 56000 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_n_y_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 402, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 403, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 56000 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 240, 8, 0)};
+    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
   }
   return r;
 }
@@ -1612,24 +1311,8 @@ static CUresult forward_90(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_batch_statistics_partial_1_85_1_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.2.0.1.bn.running
-static CUresult forward_91(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1640,8 +1323,8 @@ static CUresult forward_92(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 85, 1}}, .y = {at(c, 406, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 88, 1}}, .y = {at(c, 406, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1652,8 +1335,8 @@ static CUresult forward_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 406, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 407, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = at(c, 83, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_85_3_1_1_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 6, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 406, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 407, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 83, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 243, 8, 0)};
+    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1664,24 +1347,8 @@ static CUresult forward_94(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_batch_statistics_partial_1_85_1_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.2.1.0.conv.bn.running
-static CUresult forward_95(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1692,8 +1359,8 @@ static CUresult forward_96(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 85, 1}}, .y = {at(c, 410, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 88, 1}}, .y = {at(c, 410, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1704,8 +1371,8 @@ static CUresult forward_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 410, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 411, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 77760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_64_n_n_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 410, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 411, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 77760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 246, 8, 0)};
+    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
   }
   return r;
 }
@@ -1716,24 +1383,8 @@ static CUresult forward_98(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_batch_statistics_partial_1_85_1_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.2.1.1.bn.running
-static CUresult forward_99(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1744,8 +1395,8 @@ static CUresult forward_100(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 85, 1}}, .y = {at(c, 414, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 88, 1}}, .y = {at(c, 414, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1756,8 +1407,8 @@ static CUresult forward_101(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 414, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 5, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .weight = c->packed + 85952 * e, .bias = at(c, 90, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_80_1_1_1_64_64_n_n_y_y_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 414, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 5, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .weight = c->packed + 85952 * e, .bias = at(c, 90, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_85_80_1_1_1_64_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
   }
   return r;
 }
@@ -1768,8 +1419,8 @@ static CUresult forward_102(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 415, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 91, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 415, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 91, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 249, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1780,24 +1431,8 @@ static CUresult forward_103(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.0.0.0.conv.bn.running
-static CUresult forward_104(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1820,8 +1455,8 @@ static CUresult forward_106(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 418, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 419, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 93632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_y_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 418, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 419, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 93632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 252, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1832,24 +1467,8 @@ static CUresult forward_107(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.0.0.1.bn.running
-static CUresult forward_108(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1860,8 +1479,8 @@ static CUresult forward_109(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 21, 1}}, .y = {at(c, 422, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 24, 1}}, .y = {at(c, 422, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1872,8 +1491,8 @@ static CUresult forward_110(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 422, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 423, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_21_3_1_1_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 422, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 423, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 255, 8, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1884,24 +1503,8 @@ static CUresult forward_111(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.0.1.0.conv.bn.running
-static CUresult forward_112(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1912,8 +1515,8 @@ static CUresult forward_113(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 21, 1}}, .y = {at(c, 426, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 24, 1}}, .y = {at(c, 426, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1924,8 +1527,8 @@ static CUresult forward_114(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 426, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 427, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 94976 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 426, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 427, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 94976 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 258, 8, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1936,24 +1539,8 @@ static CUresult forward_115(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.0.1.1.bn.running
-static CUresult forward_116(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1964,8 +1551,8 @@ static CUresult forward_117(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 21, 1}}, .y = {at(c, 430, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 24, 1}}, .y = {at(c, 430, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1976,8 +1563,8 @@ static CUresult forward_118(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 430, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 4, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .weight = c->packed + 95680 * e, .bias = at(c, 104, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_128_16_n_n_y_y_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 430, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 4, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .weight = c->packed + 95680 * e, .bias = at(c, 104, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_21_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1988,8 +1575,8 @@ static CUresult forward_119(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 431, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 105, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 431, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 105, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 261, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2000,24 +1587,8 @@ static CUresult forward_120(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.1.0.0.conv.bn.running
-static CUresult forward_121(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2040,8 +1611,8 @@ static CUresult forward_123(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 434, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 435, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 95808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 434, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 435, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 95808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 264, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2052,24 +1623,8 @@ static CUresult forward_124(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.1.0.1.bn.running
-static CUresult forward_125(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2080,8 +1635,8 @@ static CUresult forward_126(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 42, 1}}, .y = {at(c, 438, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 48, 1}}, .y = {at(c, 438, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2092,8 +1647,8 @@ static CUresult forward_127(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 438, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 439, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = at(c, 111, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_42_3_1_2_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 438, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 439, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 111, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 267, 8, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2104,24 +1659,8 @@ static CUresult forward_128(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.1.1.0.conv.bn.running
-static CUresult forward_129(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2132,8 +1671,8 @@ static CUresult forward_130(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 42, 1}}, .y = {at(c, 442, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 48, 1}}, .y = {at(c, 442, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2144,8 +1683,8 @@ static CUresult forward_131(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 442, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 443, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 101184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 442, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 443, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 101184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 270, 8, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2156,24 +1695,8 @@ static CUresult forward_132(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.1.1.1.bn.running
-static CUresult forward_133(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2184,8 +1707,8 @@ static CUresult forward_134(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 42, 1}}, .y = {at(c, 446, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 48, 1}}, .y = {at(c, 446, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2196,8 +1719,8 @@ static CUresult forward_135(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 446, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 4, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .weight = c->packed + 103232 * e, .bias = at(c, 118, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_y_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 446, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 4, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .weight = c->packed + 103232 * e, .bias = at(c, 118, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2208,8 +1731,8 @@ static CUresult forward_136(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 447, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 119, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 447, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 119, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 273, 8, 0)};
+    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2220,24 +1743,8 @@ static CUresult forward_137(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.2.0.0.conv.bn.running
-static CUresult forward_138(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2260,8 +1767,8 @@ static CUresult forward_140(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 450, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 451, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 103424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_n_y_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 450, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 451, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 103424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 276, 8, 0)};
+    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
   }
   return r;
 }
@@ -2272,24 +1779,8 @@ static CUresult forward_141(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_batch_statistics_partial_1_85_1_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.2.0.1.bn.running
-static CUresult forward_142(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2300,8 +1791,8 @@ static CUresult forward_143(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 85, 1}}, .y = {at(c, 454, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 88, 1}}, .y = {at(c, 454, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2312,8 +1803,8 @@ static CUresult forward_144(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 454, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 455, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = at(c, 125, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_85_3_1_1_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 6, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 454, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 455, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 125, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 279, 8, 0)};
+    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2324,24 +1815,8 @@ static CUresult forward_145(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_batch_statistics_partial_1_85_1_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.2.1.0.conv.bn.running
-static CUresult forward_146(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2352,8 +1827,8 @@ static CUresult forward_147(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 85, 1}}, .y = {at(c, 458, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 88, 1}}, .y = {at(c, 458, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2364,8 +1839,8 @@ static CUresult forward_148(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 458, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 459, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 125184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_64_n_n_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 458, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 459, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 125184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 282, 8, 0)};
+    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
   }
   return r;
 }
@@ -2376,24 +1851,8 @@ static CUresult forward_149(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_batch_statistics_partial_1_85_1_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.2.1.1.bn.running
-static CUresult forward_150(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2404,8 +1863,8 @@ static CUresult forward_151(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 85, 1}}, .y = {at(c, 462, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 88, 1}}, .y = {at(c, 462, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2416,8 +1875,8 @@ static CUresult forward_152(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 462, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 4, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .weight = c->packed + 133376 * e, .bias = at(c, 132, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_4_1_1_1_64_16_n_n_y_y_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 462, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 4, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .weight = c->packed + 133376 * e, .bias = at(c, 132, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_85_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2428,8 +1887,8 @@ static CUresult forward_153(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 463, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 133, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 463, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 133, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 285, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2440,24 +1899,8 @@ static CUresult forward_154(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.0.0.0.conv.bn.running
-static CUresult forward_155(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2480,8 +1923,8 @@ static CUresult forward_157(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 466, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 467, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 133760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_y_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 466, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 467, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 133760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 288, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2492,24 +1935,8 @@ static CUresult forward_158(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.0.0.1.bn.running
-static CUresult forward_159(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2520,8 +1947,8 @@ static CUresult forward_160(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 21, 1}}, .y = {at(c, 470, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 24, 1}}, .y = {at(c, 470, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2532,8 +1959,8 @@ static CUresult forward_161(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 470, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 471, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = at(c, 139, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_21_3_1_1_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 470, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 471, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 139, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 291, 8, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2544,24 +1971,8 @@ static CUresult forward_162(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.0.1.0.conv.bn.running
-static CUresult forward_163(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2572,8 +1983,8 @@ static CUresult forward_164(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 21, 1}}, .y = {at(c, 474, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 24, 1}}, .y = {at(c, 474, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2584,8 +1995,8 @@ static CUresult forward_165(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 474, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 475, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 135104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 474, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 475, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 135104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 294, 8, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2596,24 +2007,8 @@ static CUresult forward_166(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.0.1.1.bn.running
-static CUresult forward_167(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2624,8 +2019,8 @@ static CUresult forward_168(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 21, 1}}, .y = {at(c, 478, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 24, 1}}, .y = {at(c, 478, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2636,8 +2031,8 @@ static CUresult forward_169(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 478, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 3, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .weight = c->packed + 135808 * e, .bias = at(c, 146, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_80_1_1_1_128_64_n_n_y_y_n_e, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 478, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 3, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .weight = c->packed + 135808 * e, .bias = at(c, 146, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_21_80_1_1_1_128_64_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2648,8 +2043,8 @@ static CUresult forward_170(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 479, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 147, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 479, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 147, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 297, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2660,24 +2055,8 @@ static CUresult forward_171(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.1.0.0.conv.bn.running
-static CUresult forward_172(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2700,8 +2079,8 @@ static CUresult forward_174(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 482, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 483, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 138368 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 482, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 483, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 138368 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 300, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2712,24 +2091,8 @@ static CUresult forward_175(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.1.0.1.bn.running
-static CUresult forward_176(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2740,8 +2103,8 @@ static CUresult forward_177(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 42, 1}}, .y = {at(c, 486, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 48, 1}}, .y = {at(c, 486, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2752,8 +2115,8 @@ static CUresult forward_178(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 486, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 487, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = at(c, 153, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_42_3_1_2_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 486, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 487, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 153, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 303, 8, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2764,24 +2127,8 @@ static CUresult forward_179(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.1.1.0.conv.bn.running
-static CUresult forward_180(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2792,8 +2139,8 @@ static CUresult forward_181(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 42, 1}}, .y = {at(c, 490, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 48, 1}}, .y = {at(c, 490, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2804,8 +2151,8 @@ static CUresult forward_182(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 490, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 491, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 143744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 490, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 491, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 143744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 306, 8, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2816,24 +2163,8 @@ static CUresult forward_183(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.1.1.1.bn.running
-static CUresult forward_184(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2844,8 +2175,8 @@ static CUresult forward_185(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 42, 1}}, .y = {at(c, 494, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 48, 1}}, .y = {at(c, 494, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2856,8 +2187,8 @@ static CUresult forward_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 494, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 3, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .weight = c->packed + 145792 * e, .bias = at(c, 160, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_80_1_1_1_64_64_n_n_y_y_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 494, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 3, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .weight = c->packed + 145792 * e, .bias = at(c, 160, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_42_80_1_1_1_64_64_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2868,8 +2199,8 @@ static CUresult forward_187(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 495, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 161, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 495, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 161, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 309, 8, 0)};
+    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2880,24 +2211,8 @@ static CUresult forward_188(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_256_8_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.2.0.0.conv.bn.running
-static CUresult forward_189(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2920,8 +2235,8 @@ static CUresult forward_191(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 498, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 499, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 149632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_n_y_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 498, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 499, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 149632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 312, 8, 0)};
+    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
   }
   return r;
 }
@@ -2932,24 +2247,8 @@ static CUresult forward_192(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_batch_statistics_partial_1_85_1_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.2.0.1.bn.running
-static CUresult forward_193(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2960,8 +2259,8 @@ static CUresult forward_194(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 85, 1}}, .y = {at(c, 502, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 88, 1}}, .y = {at(c, 502, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2972,8 +2271,8 @@ static CUresult forward_195(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 502, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 503, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = at(c, 167, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_85_3_1_1_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 6, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 502, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 503, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 167, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 315, 8, 0)};
+    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2984,24 +2283,8 @@ static CUresult forward_196(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_batch_statistics_partial_1_85_1_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.2.1.0.conv.bn.running
-static CUresult forward_197(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3012,8 +2295,8 @@ static CUresult forward_198(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 85, 1}}, .y = {at(c, 506, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 88, 1}}, .y = {at(c, 506, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3024,8 +2307,8 @@ static CUresult forward_199(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 506, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 507, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 171392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_64_n_n_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 506, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 507, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 171392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 318, 8, 0)};
+    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
   }
   return r;
 }
@@ -3036,24 +2319,8 @@ static CUresult forward_200(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_batch_statistics_partial_1_85_1_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.2.1.1.bn.running
-static CUresult forward_201(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3064,8 +2331,8 @@ static CUresult forward_202(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 85, 1}}, .y = {at(c, 510, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 88, 1}}, .y = {at(c, 510, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3076,8 +2343,1160 @@ static CUresult forward_203(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 510, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 3, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .weight = c->packed + 179584 * e, .bias = at(c, 174, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_80_1_1_1_64_64_n_n_y_y_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 510, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 3, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .weight = c->packed + 179584 * e, .bias = at(c, 174, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_85_80_1_1_1_64_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_0(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 319, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 7, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.0.0.0.conv.bn.running
+static CUresult evaluation_2(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .running_mean = at(c, 175, 4, 0), .running_variance = at(c, 176, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.0.0.1.conv.conv2d
+static CUresult evaluation_4(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 322, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 323, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.0.0.1.bn.running
+static CUresult evaluation_6(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .running_mean = at(c, 178, 4, 0), .running_variance = at(c, 179, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_8(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 326, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 327, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 13, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.0.1.0.conv.bn.running
+static CUresult evaluation_10(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .running_mean = at(c, 181, 4, 0), .running_variance = at(c, 182, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.0.1.1.conv.conv2d
+static CUresult evaluation_12(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 330, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 331, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 1344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.0.1.1.bn.running
+static CUresult evaluation_14(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .running_mean = at(c, 184, 4, 0), .running_variance = at(c, 185, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_17(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 335, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 21, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.1.0.0.conv.bn.running
+static CUresult evaluation_19(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .running_mean = at(c, 187, 4, 0), .running_variance = at(c, 188, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.1.0.1.conv.conv2d
+static CUresult evaluation_21(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 338, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 339, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 2176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.1.0.1.bn.running
+static CUresult evaluation_23(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .running_mean = at(c, 190, 4, 0), .running_variance = at(c, 191, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_25(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 342, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 343, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 27, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.1.1.0.conv.bn.running
+static CUresult evaluation_27(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .running_mean = at(c, 193, 4, 0), .running_variance = at(c, 194, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.1.1.1.conv.conv2d
+static CUresult evaluation_29(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 346, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 347, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 7552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.1.1.1.bn.running
+static CUresult evaluation_31(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .running_mean = at(c, 196, 4, 0), .running_variance = at(c, 197, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_34(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 351, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 35, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.2.0.0.conv.bn.running
+static CUresult evaluation_36(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .running_mean = at(c, 199, 4, 0), .running_variance = at(c, 200, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.2.0.1.conv.conv2d
+static CUresult evaluation_38(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 354, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 355, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 9792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.2.0.1.bn.running
+static CUresult evaluation_40(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .running_mean = at(c, 202, 4, 0), .running_variance = at(c, 203, 4, 0)};
+    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_42(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 358, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 359, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 41, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.2.1.0.conv.bn.running
+static CUresult evaluation_44(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0)};
+    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.2.1.1.conv.conv2d
+static CUresult evaluation_46(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 362, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 363, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 31552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.2.1.1.bn.running
+static CUresult evaluation_48(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0)};
+    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_51(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 367, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 49, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.0.0.0.conv.bn.running
+static CUresult evaluation_53(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.0.0.1.conv.conv2d
+static CUresult evaluation_55(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 370, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 371, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 40128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.0.0.1.bn.running
+static CUresult evaluation_57(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_59(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 374, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 375, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 55, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.0.1.0.conv.bn.running
+static CUresult evaluation_61(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.0.1.1.conv.conv2d
+static CUresult evaluation_63(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 378, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 379, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 41472 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.0.1.1.bn.running
+static CUresult evaluation_65(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_68(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 383, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 63, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.1.0.0.conv.bn.running
+static CUresult evaluation_70(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.1.0.1.conv.conv2d
+static CUresult evaluation_72(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 386, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 387, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 44736 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.1.0.1.bn.running
+static CUresult evaluation_74(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_76(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 390, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 391, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 69, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.1.1.0.conv.bn.running
+static CUresult evaluation_78(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.1.1.1.conv.conv2d
+static CUresult evaluation_80(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 394, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 395, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 50112 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.1.1.1.bn.running
+static CUresult evaluation_82(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_85(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 399, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 77, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.2.0.0.conv.bn.running
+static CUresult evaluation_87(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.2.0.1.conv.conv2d
+static CUresult evaluation_89(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 402, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 403, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 56000 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.2.0.1.bn.running
+static CUresult evaluation_91(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0)};
+    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_93(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 406, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 407, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 83, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.2.1.0.conv.bn.running
+static CUresult evaluation_95(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0)};
+    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.2.1.1.conv.conv2d
+static CUresult evaluation_97(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 410, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 411, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 77760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.2.1.1.bn.running
+static CUresult evaluation_99(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0)};
+    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_102(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 415, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 91, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.0.0.0.conv.bn.running
+static CUresult evaluation_104(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.0.0.1.conv.conv2d
+static CUresult evaluation_106(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 418, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 419, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 93632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.0.0.1.bn.running
+static CUresult evaluation_108(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_110(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 422, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 423, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.0.1.0.conv.bn.running
+static CUresult evaluation_112(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.0.1.1.conv.conv2d
+static CUresult evaluation_114(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 426, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 427, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 94976 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.0.1.1.bn.running
+static CUresult evaluation_116(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_119(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 431, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 105, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.1.0.0.conv.bn.running
+static CUresult evaluation_121(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.1.0.1.conv.conv2d
+static CUresult evaluation_123(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 434, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 435, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 95808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.1.0.1.bn.running
+static CUresult evaluation_125(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_127(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 438, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 439, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 111, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.1.1.0.conv.bn.running
+static CUresult evaluation_129(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.1.1.1.conv.conv2d
+static CUresult evaluation_131(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 442, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 443, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 101184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.1.1.1.bn.running
+static CUresult evaluation_133(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_136(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 447, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 119, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.2.0.0.conv.bn.running
+static CUresult evaluation_138(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.2.0.1.conv.conv2d
+static CUresult evaluation_140(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 450, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 451, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 103424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.2.0.1.bn.running
+static CUresult evaluation_142(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0)};
+    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_144(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 454, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 455, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 125, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.2.1.0.conv.bn.running
+static CUresult evaluation_146(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0)};
+    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.2.1.1.conv.conv2d
+static CUresult evaluation_148(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 458, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 459, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 125184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.2.1.1.bn.running
+static CUresult evaluation_150(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0)};
+    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_153(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 463, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 133, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.0.0.0.conv.bn.running
+static CUresult evaluation_155(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.0.0.1.conv.conv2d
+static CUresult evaluation_157(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 466, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 467, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 133760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.0.0.1.bn.running
+static CUresult evaluation_159(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_161(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 470, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 471, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 139, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.0.1.0.conv.bn.running
+static CUresult evaluation_163(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.0.1.1.conv.conv2d
+static CUresult evaluation_165(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 474, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 475, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 135104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.0.1.1.bn.running
+static CUresult evaluation_167(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_170(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 479, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 147, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.1.0.0.conv.bn.running
+static CUresult evaluation_172(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.1.0.1.conv.conv2d
+static CUresult evaluation_174(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 482, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 483, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 138368 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.1.0.1.bn.running
+static CUresult evaluation_176(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_178(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 486, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 487, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 153, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.1.1.0.conv.bn.running
+static CUresult evaluation_180(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.1.1.1.conv.conv2d
+static CUresult evaluation_182(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 490, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 491, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 143744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.1.1.1.bn.running
+static CUresult evaluation_184(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_187(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 495, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 161, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.2.0.0.conv.bn.running
+static CUresult evaluation_189(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0)};
+    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.2.0.1.conv.conv2d
+static CUresult evaluation_191(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 498, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 499, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 149632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.2.0.1.bn.running
+static CUresult evaluation_193(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0)};
+    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_195(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 502, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 503, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 167, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.2.1.0.conv.bn.running
+static CUresult evaluation_197(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0)};
+    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.2.1.1.conv.conv2d
+static CUresult evaluation_199(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 506, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 507, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 171392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.2.1.1.bn.running
+static CUresult evaluation_201(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0)};
+    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3088,8 +3507,8 @@ static CUresult backward_0_0(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 514, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .output = {at(c, 686, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 179584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_80_1_1_1_64_64_y_y_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 514, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .output = {at(c, 686, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 179584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 507, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0)};
+    r = launch(c, k_convolution_e_shape_85_80_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
   }
   return r;
 }
@@ -3100,11 +3519,11 @@ static CUresult backward_0_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 510, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .dy = {at(c, 514, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 308)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_80_1_1_1_64_64_1_n_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 308), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 510, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 514, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_85_80_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 684, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 308))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 684, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616))};
     r = launch(c, k_weight_gradient_reduce_85_80_1_1_n, lane, 213, 1, 1, 256, &a);
   }
   return r;
@@ -3116,11 +3535,11 @@ static CUresult backward_0_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_channel_sum_finish_80_n, lane, 10, 1, 1, 256, &a);
   }
   return r;
@@ -3132,11 +3551,7 @@ static CUresult backward_0_3(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 686, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 686, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 686, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
   }
   return r;
@@ -3148,8 +3563,8 @@ static CUresult backward_0_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 686, e, 0), {0, 0, 85, 1}}, .y = {at(c, 687, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 686, e, 0), {0, 0, 88, 1}}, .y = {at(c, 687, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3160,8 +3575,8 @@ static CUresult backward_0_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 687, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 688, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 171392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_64_y_n_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 687, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 688, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 171392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 503, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0)};
+    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
   }
   return r;
 }
@@ -3172,11 +3587,11 @@ static CUresult backward_0_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 506, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .dy = {at(c, 687, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 290)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 290), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 506, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 687, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 681, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 290))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 681, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580))};
     r = launch(c, k_weight_gradient_reduce_85_85_1_1_n, lane, 226, 1, 1, 256, &a);
   }
   return r;
@@ -3188,11 +3603,7 @@ static CUresult backward_0_7(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 688, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 688, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 688, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
   }
   return r;
@@ -3204,8 +3615,8 @@ static CUresult backward_0_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 688, e, 0), {0, 0, 85, 1}}, .y = {at(c, 689, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 688, e, 0), {0, 0, 88, 1}}, .y = {at(c, 689, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3216,8 +3627,8 @@ static CUresult backward_0_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 689, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 690, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = at(c, 167, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_85_3_1_1_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 6, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 689, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 690, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 167, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 499, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0)};
+    r = launch(c, k_depthwise_85_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3228,11 +3639,11 @@ static CUresult backward_0_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 502, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .dy = {at(c, 689, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 58)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_85_3_1_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 58), 3, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 502, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 689, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_weight_gradient_partial_85_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 678, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 58))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 678, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
     r = launch(c, k_weight_gradient_reduce_1_85_9_1_n, lane, 24, 1, 1, 256, &a);
   }
   return r;
@@ -3244,11 +3655,7 @@ static CUresult backward_0_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 690, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 690, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 690, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
   }
   return r;
@@ -3260,8 +3667,8 @@ static CUresult backward_0_12(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 690, e, 0), {0, 0, 85, 1}}, .y = {at(c, 691, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 690, e, 0), {0, 0, 88, 1}}, .y = {at(c, 691, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3272,8 +3679,8 @@ static CUresult backward_0_13(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 691, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 692, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 149632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 691, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 692, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 149632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 495, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .scale = at(c, 162, 4, 0), .shift = at(c, 163, 4, 0)};
+    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3284,11 +3691,11 @@ static CUresult backward_0_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 498, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 691, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 96)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 96), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 498, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 691, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 675, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 96))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 675, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192))};
     r = launch(c, k_weight_gradient_reduce_256_85_1_1_n, lane, 680, 1, 1, 256, &a);
   }
   return r;
@@ -3300,11 +3707,7 @@ static CUresult backward_0_15(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 692, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .scale = at(c, 162, 4, 0), .shift = at(c, 163, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 692, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .scale = at(c, 162, 4, 0), .shift = at(c, 163, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 692, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .scale = at(c, 162, 4, 0), .shift = at(c, 163, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -3329,7 +3732,7 @@ static CUresult backward_0_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 693, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 513, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 161, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    r = launch(c, k_depthwise_256_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3356,8 +3759,8 @@ static CUresult backward_0_19(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 514, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .output = {at(c, 694, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 145792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_80_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 514, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .output = {at(c, 694, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 145792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 491, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0)};
+    r = launch(c, k_convolution_e_shape_42_80_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3368,11 +3771,11 @@ static CUresult backward_0_20(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 494, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .dy = {at(c, 514, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 624)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_80_1_1_1_64_64_1_n_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 624), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 494, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 514, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_80_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 670, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 624))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 670, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248))};
     r = launch(c, k_weight_gradient_reduce_42_80_1_1_n, lane, 105, 1, 1, 256, &a);
   }
   return r;
@@ -3384,11 +3787,11 @@ static CUresult backward_0_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
     r = launch(c, k_channel_sum_finish_80_n, lane, 10, 1, 1, 256, &a);
   }
   return r;
@@ -3400,11 +3803,7 @@ static CUresult backward_0_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 694, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0), .dscale = at(c, 668, 4, 0), .dshift = at(c, 669, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 694, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0), .dscale = at(c, 668, 4, 0), .dshift = at(c, 669, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 694, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0), .dscale = at(c, 668, 4, 0), .dshift = at(c, 669, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -3416,8 +3815,8 @@ static CUresult backward_0_23(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 694, e, 0), {0, 0, 42, 1}}, .y = {at(c, 695, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0), .dscale = at(c, 668, 4, 0), .dshift = at(c, 669, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 694, e, 0), {0, 0, 48, 1}}, .y = {at(c, 695, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0), .dscale = at(c, 668, 4, 0), .dshift = at(c, 669, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3428,8 +3827,8 @@ static CUresult backward_0_24(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 695, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 696, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 143744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 695, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 696, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 143744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 487, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3440,11 +3839,11 @@ static CUresult backward_0_25(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 490, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .dy = {at(c, 695, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1188)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1188), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 490, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 695, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 667, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1188))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 667, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377))};
     r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
   }
   return r;
@@ -3456,11 +3855,7 @@ static CUresult backward_0_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 696, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0), .dscale = at(c, 665, 4, 0), .dshift = at(c, 666, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 696, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0), .dscale = at(c, 665, 4, 0), .dshift = at(c, 666, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 696, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0), .dscale = at(c, 665, 4, 0), .dshift = at(c, 666, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -3472,8 +3867,8 @@ static CUresult backward_0_27(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 696, e, 0), {0, 0, 42, 1}}, .y = {at(c, 697, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0), .dscale = at(c, 665, 4, 0), .dshift = at(c, 666, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 696, e, 0), {0, 0, 48, 1}}, .y = {at(c, 697, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0), .dscale = at(c, 665, 4, 0), .dshift = at(c, 666, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3484,8 +3879,8 @@ static CUresult backward_0_28(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 697, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 698, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = at(c, 153, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_42_3_1_2_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 697, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 698, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 153, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 483, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3496,11 +3891,11 @@ static CUresult backward_0_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 486, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .dy = {at(c, 697, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 486, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 697, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 664, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 664, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 176))};
     r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
   }
   return r;
@@ -3512,11 +3907,7 @@ static CUresult backward_0_30(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 698, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0), .dscale = at(c, 662, 4, 0), .dshift = at(c, 663, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 698, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0), .dscale = at(c, 662, 4, 0), .dshift = at(c, 663, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 698, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0), .dscale = at(c, 662, 4, 0), .dshift = at(c, 663, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -3528,8 +3919,8 @@ static CUresult backward_0_31(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 698, e, 0), {0, 0, 42, 1}}, .y = {at(c, 699, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0), .dscale = at(c, 662, 4, 0), .dshift = at(c, 663, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 698, e, 0), {0, 0, 48, 1}}, .y = {at(c, 699, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0), .dscale = at(c, 662, 4, 0), .dshift = at(c, 663, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3540,8 +3931,8 @@ static CUresult backward_0_32(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 699, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 700, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 138368 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 699, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 700, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 138368 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 479, e, 0), h * w / 2, 8 * w, 128, 1}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .scale = at(c, 148, 4, 0), .shift = at(c, 149, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3552,11 +3943,11 @@ static CUresult backward_0_33(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 482, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 699, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 390)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 390), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 482, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 699, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 661, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 390))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 661, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780))};
     r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
   }
   return r;
@@ -3568,11 +3959,7 @@ static CUresult backward_0_34(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 700, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .scale = at(c, 148, 4, 0), .shift = at(c, 149, 4, 0), .dscale = at(c, 659, 4, 0), .dshift = at(c, 660, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 700, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .scale = at(c, 148, 4, 0), .shift = at(c, 149, 4, 0), .dscale = at(c, 659, 4, 0), .dshift = at(c, 660, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 700, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .scale = at(c, 148, 4, 0), .shift = at(c, 149, 4, 0), .dscale = at(c, 659, 4, 0), .dshift = at(c, 660, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -3597,7 +3984,7 @@ static CUresult backward_0_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 701, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 512, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 147, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3624,8 +4011,8 @@ static CUresult backward_0_38(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 514, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .output = {at(c, 702, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 135808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_80_1_1_1_128_32_y_y_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 514, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .output = {at(c, 702, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 135808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 475, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
+    r = launch(c, k_convolution_e_shape_21_80_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3636,11 +4023,11 @@ static CUresult backward_0_39(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 478, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .dy = {at(c, 514, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1248)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_80_1_1_1_64_32_1_n_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1248), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 478, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 514, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_80_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 656, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1248))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 656, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496))};
     r = launch(c, k_weight_gradient_reduce_21_80_1_1_n, lane, 53, 1, 1, 256, &a);
   }
   return r;
@@ -3652,11 +4039,11 @@ static CUresult backward_0_40(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 657, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 528))};
-    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(ceiling(n * h * w / 64, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 657, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 657, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 657, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512))};
     r = launch(c, k_channel_sum_finish_80_n, lane, 10, 1, 1, 256, &a);
   }
   return r;
@@ -3668,11 +4055,7 @@ static CUresult backward_0_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 702, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 654, 4, 0), .dshift = at(c, 655, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 702, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 654, 4, 0), .dshift = at(c, 655, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 702, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 654, 4, 0), .dshift = at(c, 655, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -3684,8 +4067,8 @@ static CUresult backward_0_42(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 702, e, 0), {0, 0, 21, 1}}, .y = {at(c, 703, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 654, 4, 0), .dshift = at(c, 655, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 702, e, 0), {0, 0, 24, 1}}, .y = {at(c, 703, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 654, 4, 0), .dshift = at(c, 655, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3696,8 +4079,8 @@ static CUresult backward_0_43(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 703, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 704, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 135104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 703, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 704, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 135104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 471, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3708,11 +4091,11 @@ static CUresult backward_0_44(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 474, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .dy = {at(c, 703, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4755)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4755), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 474, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 703, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 653, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4755))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 653, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510))};
     r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
   }
   return r;
@@ -3724,11 +4107,7 @@ static CUresult backward_0_45(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 704, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 651, 4, 0), .dshift = at(c, 652, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 704, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 651, 4, 0), .dshift = at(c, 652, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 704, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 651, 4, 0), .dshift = at(c, 652, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -3740,8 +4119,8 @@ static CUresult backward_0_46(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 704, e, 0), {0, 0, 21, 1}}, .y = {at(c, 705, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 651, 4, 0), .dshift = at(c, 652, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 704, e, 0), {0, 0, 24, 1}}, .y = {at(c, 705, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 651, 4, 0), .dshift = at(c, 652, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3752,8 +4131,8 @@ static CUresult backward_0_47(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 705, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 706, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = at(c, 139, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_21_3_1_1_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 705, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 706, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 139, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 467, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3764,11 +4143,11 @@ static CUresult backward_0_48(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 470, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .dy = {at(c, 705, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 470, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 705, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 650, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 650, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 176))};
     r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -3780,11 +4159,7 @@ static CUresult backward_0_49(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 706, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 648, 4, 0), .dshift = at(c, 649, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 706, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 648, 4, 0), .dshift = at(c, 649, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 706, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 648, 4, 0), .dshift = at(c, 649, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -3796,8 +4171,8 @@ static CUresult backward_0_50(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 706, e, 0), {0, 0, 21, 1}}, .y = {at(c, 707, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 648, 4, 0), .dshift = at(c, 649, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 706, e, 0), {0, 0, 24, 1}}, .y = {at(c, 707, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 648, 4, 0), .dshift = at(c, 649, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3808,8 +4183,8 @@ static CUresult backward_0_51(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 707, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 708, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 133760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 707, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 708, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 133760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 463, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3820,11 +4195,11 @@ static CUresult backward_0_52(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 466, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 707, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1560)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1560), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 466, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 707, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 647, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1560))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 647, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120))};
     r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -3836,11 +4211,7 @@ static CUresult backward_0_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 708, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 645, 4, 0), .dshift = at(c, 646, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 708, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 645, 4, 0), .dshift = at(c, 646, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 708, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 645, 4, 0), .dshift = at(c, 646, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -3865,7 +4236,7 @@ static CUresult backward_0_55(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 709, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 511, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 133, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3892,8 +4263,8 @@ static CUresult backward_0_57(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 710, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 133376 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_4_1_1_1_64_64_y_n_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 710, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 133376 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_85_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
   }
   return r;
 }
@@ -3904,11 +4275,11 @@ static CUresult backward_0_58(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 462, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .dy = {at(c, 515, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 6168)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 6168), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 462, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 515, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 642, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 6168))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 642, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336))};
     r = launch(c, k_weight_gradient_reduce_85_4_1_1_n, lane, 11, 1, 1, 256, &a);
   }
   return r;
@@ -3920,11 +4291,11 @@ static CUresult backward_0_59(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 643, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 643, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 643, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 643, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -3936,11 +4307,11 @@ static CUresult backward_0_60(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
   }
   return r;
@@ -3952,8 +4323,8 @@ static CUresult backward_0_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 85, 1}}, .y = {at(c, 711, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 88, 1}}, .y = {at(c, 711, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3964,8 +4335,8 @@ static CUresult backward_0_62(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 711, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 712, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 125184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_64_y_n_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 711, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 712, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 125184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 455, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0)};
+    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
   }
   return r;
 }
@@ -3976,11 +4347,11 @@ static CUresult backward_0_63(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 458, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .dy = {at(c, 711, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 290)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 290), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 458, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 711, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 639, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 290))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 639, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580))};
     r = launch(c, k_weight_gradient_reduce_85_85_1_1_n, lane, 226, 1, 1, 256, &a);
   }
   return r;
@@ -3992,11 +4363,7 @@ static CUresult backward_0_64(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 712, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0), .dscale = at(c, 637, 4, 0), .dshift = at(c, 638, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 712, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0), .dscale = at(c, 637, 4, 0), .dshift = at(c, 638, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 712, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0), .dscale = at(c, 637, 4, 0), .dshift = at(c, 638, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
   }
   return r;
@@ -4008,8 +4375,8 @@ static CUresult backward_0_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 712, e, 0), {0, 0, 85, 1}}, .y = {at(c, 713, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0), .dscale = at(c, 637, 4, 0), .dshift = at(c, 638, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 712, e, 0), {0, 0, 88, 1}}, .y = {at(c, 713, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0), .dscale = at(c, 637, 4, 0), .dshift = at(c, 638, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4020,8 +4387,8 @@ static CUresult backward_0_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 713, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 714, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = at(c, 125, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_85_3_1_1_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 6, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 713, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 714, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 125, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 451, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0)};
+    r = launch(c, k_depthwise_85_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4032,11 +4399,11 @@ static CUresult backward_0_67(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 454, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .dy = {at(c, 713, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 58)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_85_3_1_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 58), 3, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 454, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 713, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_weight_gradient_partial_85_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 636, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 58))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 636, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
     r = launch(c, k_weight_gradient_reduce_1_85_9_1_n, lane, 24, 1, 1, 256, &a);
   }
   return r;
@@ -4048,11 +4415,7 @@ static CUresult backward_0_68(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 714, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0), .dscale = at(c, 634, 4, 0), .dshift = at(c, 635, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 714, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0), .dscale = at(c, 634, 4, 0), .dshift = at(c, 635, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 714, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0), .dscale = at(c, 634, 4, 0), .dshift = at(c, 635, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
   }
   return r;
@@ -4064,8 +4427,8 @@ static CUresult backward_0_69(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 714, e, 0), {0, 0, 85, 1}}, .y = {at(c, 715, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0), .dscale = at(c, 634, 4, 0), .dshift = at(c, 635, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 714, e, 0), {0, 0, 88, 1}}, .y = {at(c, 715, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0), .dscale = at(c, 634, 4, 0), .dshift = at(c, 635, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4076,8 +4439,8 @@ static CUresult backward_0_70(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 715, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 716, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 103424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 715, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 716, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 103424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 447, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .scale = at(c, 120, 4, 0), .shift = at(c, 121, 4, 0)};
+    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4088,11 +4451,11 @@ static CUresult backward_0_71(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 450, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 715, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 96)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 96), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 450, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 715, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 633, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 96))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 633, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192))};
     r = launch(c, k_weight_gradient_reduce_256_85_1_1_n, lane, 680, 1, 1, 256, &a);
   }
   return r;
@@ -4104,11 +4467,7 @@ static CUresult backward_0_72(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 716, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .scale = at(c, 120, 4, 0), .shift = at(c, 121, 4, 0), .dscale = at(c, 631, 4, 0), .dshift = at(c, 632, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 716, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .scale = at(c, 120, 4, 0), .shift = at(c, 121, 4, 0), .dscale = at(c, 631, 4, 0), .dshift = at(c, 632, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 716, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .scale = at(c, 120, 4, 0), .shift = at(c, 121, 4, 0), .dscale = at(c, 631, 4, 0), .dshift = at(c, 632, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -4133,7 +4492,7 @@ static CUresult backward_0_74(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 717, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 513, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 119, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    r = launch(c, k_depthwise_256_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4160,8 +4519,8 @@ static CUresult backward_0_76(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .output = {at(c, 718, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 103232 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .output = {at(c, 718, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 103232 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_64_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4172,11 +4531,11 @@ static CUresult backward_0_77(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 446, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .dy = {at(c, 515, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 12483)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 12483), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 446, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 515, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 628, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 12483))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 628, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966))};
     r = launch(c, k_weight_gradient_reduce_42_4_1_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -4188,11 +4547,11 @@ static CUresult backward_0_78(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 629, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 629, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 629, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 629, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -4204,11 +4563,11 @@ static CUresult backward_0_79(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -4220,8 +4579,8 @@ static CUresult backward_0_80(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 42, 1}}, .y = {at(c, 719, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 48, 1}}, .y = {at(c, 719, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4232,8 +4591,8 @@ static CUresult backward_0_81(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 719, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 720, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 101184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 719, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 720, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 101184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 439, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4244,11 +4603,11 @@ static CUresult backward_0_82(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 442, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .dy = {at(c, 719, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1188)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1188), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 442, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 719, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 625, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1188))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 625, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377))};
     r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
   }
   return r;
@@ -4260,11 +4619,7 @@ static CUresult backward_0_83(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 720, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0), .dscale = at(c, 623, 4, 0), .dshift = at(c, 624, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 720, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0), .dscale = at(c, 623, 4, 0), .dshift = at(c, 624, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 720, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0), .dscale = at(c, 623, 4, 0), .dshift = at(c, 624, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -4276,8 +4631,8 @@ static CUresult backward_0_84(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 720, e, 0), {0, 0, 42, 1}}, .y = {at(c, 721, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0), .dscale = at(c, 623, 4, 0), .dshift = at(c, 624, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 720, e, 0), {0, 0, 48, 1}}, .y = {at(c, 721, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0), .dscale = at(c, 623, 4, 0), .dshift = at(c, 624, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4288,8 +4643,8 @@ static CUresult backward_0_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 721, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 722, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = at(c, 111, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_42_3_1_2_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 721, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 722, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 111, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 435, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4300,11 +4655,11 @@ static CUresult backward_0_86(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 438, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .dy = {at(c, 721, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 438, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 721, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 622, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 622, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 176))};
     r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
   }
   return r;
@@ -4316,11 +4671,7 @@ static CUresult backward_0_87(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 722, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0), .dscale = at(c, 620, 4, 0), .dshift = at(c, 621, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 722, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0), .dscale = at(c, 620, 4, 0), .dshift = at(c, 621, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 722, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0), .dscale = at(c, 620, 4, 0), .dshift = at(c, 621, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -4332,8 +4683,8 @@ static CUresult backward_0_88(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 722, e, 0), {0, 0, 42, 1}}, .y = {at(c, 723, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0), .dscale = at(c, 620, 4, 0), .dshift = at(c, 621, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 722, e, 0), {0, 0, 48, 1}}, .y = {at(c, 723, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0), .dscale = at(c, 620, 4, 0), .dshift = at(c, 621, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4344,8 +4695,8 @@ static CUresult backward_0_89(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 723, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 724, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 95808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 723, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 724, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 95808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 431, e, 0), h * w / 2, 8 * w, 128, 1}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .scale = at(c, 106, 4, 0), .shift = at(c, 107, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4356,11 +4707,11 @@ static CUresult backward_0_90(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 434, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 723, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 390)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 390), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 434, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 723, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 619, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 390))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 619, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780))};
     r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
   }
   return r;
@@ -4372,11 +4723,7 @@ static CUresult backward_0_91(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 724, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .scale = at(c, 106, 4, 0), .shift = at(c, 107, 4, 0), .dscale = at(c, 617, 4, 0), .dshift = at(c, 618, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 724, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .scale = at(c, 106, 4, 0), .shift = at(c, 107, 4, 0), .dscale = at(c, 617, 4, 0), .dshift = at(c, 618, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 724, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .scale = at(c, 106, 4, 0), .shift = at(c, 107, 4, 0), .dscale = at(c, 617, 4, 0), .dshift = at(c, 618, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -4401,7 +4748,7 @@ static CUresult backward_0_93(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 725, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 512, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 105, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4428,8 +4775,8 @@ static CUresult backward_0_95(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .output = {at(c, 726, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 95680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_128_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .output = {at(c, 726, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 95680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_21_4_1_1_1_128_32_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4440,11 +4787,11 @@ static CUresult backward_0_96(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 430, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .dy = {at(c, 515, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 430, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 515, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 614, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 24966))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 614, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932))};
     r = launch(c, k_weight_gradient_reduce_21_4_1_1_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -4456,11 +4803,11 @@ static CUresult backward_0_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 615, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 615, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 615, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 615, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -4472,11 +4819,11 @@ static CUresult backward_0_98(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 726, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 612, 4, 0), .dshift = at(c, 613, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 726, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 612, 4, 0), .dshift = at(c, 613, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 726, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 612, 4, 0), .dshift = at(c, 613, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 726, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 612, 4, 0), .dshift = at(c, 613, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -4488,8 +4835,8 @@ static CUresult backward_0_99(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 726, e, 0), {0, 0, 21, 1}}, .y = {at(c, 727, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 612, 4, 0), .dshift = at(c, 613, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 726, e, 0), {0, 0, 24, 1}}, .y = {at(c, 727, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 612, 4, 0), .dshift = at(c, 613, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4500,8 +4847,8 @@ static CUresult backward_0_100(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 727, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 728, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 94976 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 727, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 728, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 94976 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 423, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4512,11 +4859,11 @@ static CUresult backward_0_101(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 426, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .dy = {at(c, 727, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4755)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4755), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 426, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 727, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 611, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4755))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 611, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510))};
     r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
   }
   return r;
@@ -4528,11 +4875,7 @@ static CUresult backward_0_102(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 728, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 609, 4, 0), .dshift = at(c, 610, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 728, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 609, 4, 0), .dshift = at(c, 610, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 728, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 609, 4, 0), .dshift = at(c, 610, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -4544,8 +4887,8 @@ static CUresult backward_0_103(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 728, e, 0), {0, 0, 21, 1}}, .y = {at(c, 729, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 609, 4, 0), .dshift = at(c, 610, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 728, e, 0), {0, 0, 24, 1}}, .y = {at(c, 729, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 609, 4, 0), .dshift = at(c, 610, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4556,8 +4899,8 @@ static CUresult backward_0_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 729, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 730, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_21_3_1_1_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 729, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 730, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 419, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4568,11 +4911,11 @@ static CUresult backward_0_105(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 422, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .dy = {at(c, 729, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 422, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 729, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 608, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 608, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 176))};
     r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -4584,11 +4927,7 @@ static CUresult backward_0_106(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 730, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 606, 4, 0), .dshift = at(c, 607, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 730, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 606, 4, 0), .dshift = at(c, 607, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 730, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 606, 4, 0), .dshift = at(c, 607, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -4600,8 +4939,8 @@ static CUresult backward_0_107(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 730, e, 0), {0, 0, 21, 1}}, .y = {at(c, 731, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 606, 4, 0), .dshift = at(c, 607, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 730, e, 0), {0, 0, 24, 1}}, .y = {at(c, 731, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 606, 4, 0), .dshift = at(c, 607, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4612,8 +4951,8 @@ static CUresult backward_0_108(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 731, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 732, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 93632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 731, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 732, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 93632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 415, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4624,11 +4963,11 @@ static CUresult backward_0_109(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 418, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 731, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1560)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1560), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 418, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 731, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 605, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1560))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 605, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120))};
     r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -4640,11 +4979,7 @@ static CUresult backward_0_110(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 732, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 603, 4, 0), .dshift = at(c, 604, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 732, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 603, 4, 0), .dshift = at(c, 604, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 732, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 603, 4, 0), .dshift = at(c, 604, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -4669,7 +5004,7 @@ static CUresult backward_0_112(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 733, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 511, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 91, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4696,8 +5031,8 @@ static CUresult backward_0_114(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .output = {at(c, 734, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 85952 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_80_1_1_1_64_64_y_y_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .output = {at(c, 734, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 85952 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_85_80_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
   }
   return r;
 }
@@ -4708,11 +5043,11 @@ static CUresult backward_0_115(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 414, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .dy = {at(c, 516, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 308)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_80_1_1_1_64_64_1_n_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 308), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 414, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 516, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_85_80_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 600, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 308))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 600, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616))};
     r = launch(c, k_weight_gradient_reduce_85_80_1_1_n, lane, 213, 1, 1, 256, &a);
   }
   return r;
@@ -4724,11 +5059,11 @@ static CUresult backward_0_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 601, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 601, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 601, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 601, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_channel_sum_finish_80_n, lane, 10, 1, 1, 256, &a);
   }
   return r;
@@ -4740,11 +5075,11 @@ static CUresult backward_0_117(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
   }
   return r;
@@ -4756,8 +5091,8 @@ static CUresult backward_0_118(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 85, 1}}, .y = {at(c, 735, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 88, 1}}, .y = {at(c, 735, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4768,8 +5103,8 @@ static CUresult backward_0_119(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 735, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 736, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 77760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_64_y_n_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 735, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 736, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 77760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 407, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0)};
+    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
   }
   return r;
 }
@@ -4780,11 +5115,11 @@ static CUresult backward_0_120(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 410, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .dy = {at(c, 735, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 290)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 290), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 410, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 735, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 597, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 290))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 597, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580))};
     r = launch(c, k_weight_gradient_reduce_85_85_1_1_n, lane, 226, 1, 1, 256, &a);
   }
   return r;
@@ -4796,11 +5131,7 @@ static CUresult backward_0_121(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 736, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0), .dscale = at(c, 595, 4, 0), .dshift = at(c, 596, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 736, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0), .dscale = at(c, 595, 4, 0), .dshift = at(c, 596, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 736, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0), .dscale = at(c, 595, 4, 0), .dshift = at(c, 596, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
   }
   return r;
@@ -4812,8 +5143,8 @@ static CUresult backward_0_122(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 736, e, 0), {0, 0, 85, 1}}, .y = {at(c, 737, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0), .dscale = at(c, 595, 4, 0), .dshift = at(c, 596, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 736, e, 0), {0, 0, 88, 1}}, .y = {at(c, 737, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0), .dscale = at(c, 595, 4, 0), .dshift = at(c, 596, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4824,8 +5155,8 @@ static CUresult backward_0_123(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 737, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 738, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = at(c, 83, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_85_3_1_1_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 6, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 737, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 738, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 83, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 403, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0)};
+    r = launch(c, k_depthwise_85_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4836,11 +5167,11 @@ static CUresult backward_0_124(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 406, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .dy = {at(c, 737, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 58)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_85_3_1_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 58), 3, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 406, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 737, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_weight_gradient_partial_85_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 594, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 58))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 594, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
     r = launch(c, k_weight_gradient_reduce_1_85_9_1_n, lane, 24, 1, 1, 256, &a);
   }
   return r;
@@ -4852,11 +5183,7 @@ static CUresult backward_0_125(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 738, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0), .dscale = at(c, 592, 4, 0), .dshift = at(c, 593, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 738, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0), .dscale = at(c, 592, 4, 0), .dshift = at(c, 593, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 738, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0), .dscale = at(c, 592, 4, 0), .dshift = at(c, 593, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
   }
   return r;
@@ -4868,8 +5195,8 @@ static CUresult backward_0_126(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 738, e, 0), {0, 0, 85, 1}}, .y = {at(c, 739, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0), .dscale = at(c, 592, 4, 0), .dshift = at(c, 593, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 738, e, 0), {0, 0, 88, 1}}, .y = {at(c, 739, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0), .dscale = at(c, 592, 4, 0), .dshift = at(c, 593, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4880,8 +5207,8 @@ static CUresult backward_0_127(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 739, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 740, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 56000 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 739, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 740, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 56000 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 399, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .scale = at(c, 78, 4, 0), .shift = at(c, 79, 4, 0)};
+    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4892,11 +5219,11 @@ static CUresult backward_0_128(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 402, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 739, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 96)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 96), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 402, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 739, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 591, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 96))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 591, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192))};
     r = launch(c, k_weight_gradient_reduce_256_85_1_1_n, lane, 680, 1, 1, 256, &a);
   }
   return r;
@@ -4908,11 +5235,7 @@ static CUresult backward_0_129(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 740, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .scale = at(c, 78, 4, 0), .shift = at(c, 79, 4, 0), .dscale = at(c, 589, 4, 0), .dshift = at(c, 590, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 740, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .scale = at(c, 78, 4, 0), .shift = at(c, 79, 4, 0), .dscale = at(c, 589, 4, 0), .dshift = at(c, 590, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 740, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .scale = at(c, 78, 4, 0), .shift = at(c, 79, 4, 0), .dscale = at(c, 589, 4, 0), .dshift = at(c, 590, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -4937,7 +5260,7 @@ static CUresult backward_0_131(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 741, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 513, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 77, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    r = launch(c, k_depthwise_256_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4964,8 +5287,8 @@ static CUresult backward_0_133(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .output = {at(c, 742, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 52160 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_80_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .output = {at(c, 742, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 52160 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_42_80_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4976,11 +5299,11 @@ static CUresult backward_0_134(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 398, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .dy = {at(c, 516, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 624)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_80_1_1_1_64_64_1_n_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 624), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 398, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 516, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_80_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 586, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 624))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 586, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248))};
     r = launch(c, k_weight_gradient_reduce_42_80_1_1_n, lane, 105, 1, 1, 256, &a);
   }
   return r;
@@ -4992,11 +5315,11 @@ static CUresult backward_0_135(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 587, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 587, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 587, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 587, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
     r = launch(c, k_channel_sum_finish_80_n, lane, 10, 1, 1, 256, &a);
   }
   return r;
@@ -5008,11 +5331,11 @@ static CUresult backward_0_136(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5024,8 +5347,8 @@ static CUresult backward_0_137(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 42, 1}}, .y = {at(c, 743, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 48, 1}}, .y = {at(c, 743, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5036,8 +5359,8 @@ static CUresult backward_0_138(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 743, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 744, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 50112 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 743, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 744, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 50112 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 391, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5048,11 +5371,11 @@ static CUresult backward_0_139(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 394, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .dy = {at(c, 743, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1188)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1188), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 394, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 743, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 583, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1188))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 583, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377))};
     r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
   }
   return r;
@@ -5064,11 +5387,7 @@ static CUresult backward_0_140(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 744, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0), .dscale = at(c, 581, 4, 0), .dshift = at(c, 582, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 744, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0), .dscale = at(c, 581, 4, 0), .dshift = at(c, 582, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 744, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0), .dscale = at(c, 581, 4, 0), .dshift = at(c, 582, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5080,8 +5399,8 @@ static CUresult backward_0_141(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 744, e, 0), {0, 0, 42, 1}}, .y = {at(c, 745, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0), .dscale = at(c, 581, 4, 0), .dshift = at(c, 582, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 744, e, 0), {0, 0, 48, 1}}, .y = {at(c, 745, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0), .dscale = at(c, 581, 4, 0), .dshift = at(c, 582, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5092,8 +5411,8 @@ static CUresult backward_0_142(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 745, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 746, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = at(c, 69, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_42_3_1_2_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 745, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 746, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 69, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 387, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5104,11 +5423,11 @@ static CUresult backward_0_143(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 390, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .dy = {at(c, 745, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 390, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 745, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 580, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 580, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 176))};
     r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
   }
   return r;
@@ -5120,11 +5439,7 @@ static CUresult backward_0_144(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 746, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0), .dscale = at(c, 578, 4, 0), .dshift = at(c, 579, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 746, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0), .dscale = at(c, 578, 4, 0), .dshift = at(c, 579, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 746, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0), .dscale = at(c, 578, 4, 0), .dshift = at(c, 579, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5136,8 +5451,8 @@ static CUresult backward_0_145(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 746, e, 0), {0, 0, 42, 1}}, .y = {at(c, 747, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0), .dscale = at(c, 578, 4, 0), .dshift = at(c, 579, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 746, e, 0), {0, 0, 48, 1}}, .y = {at(c, 747, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0), .dscale = at(c, 578, 4, 0), .dshift = at(c, 579, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5148,8 +5463,8 @@ static CUresult backward_0_146(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 747, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 748, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 44736 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 747, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 748, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 44736 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 383, e, 0), h * w / 2, 8 * w, 128, 1}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .scale = at(c, 64, 4, 0), .shift = at(c, 65, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5160,11 +5475,11 @@ static CUresult backward_0_147(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 386, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 747, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 390)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 390), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 386, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 747, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 577, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 390))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 577, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780))};
     r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
   }
   return r;
@@ -5176,11 +5491,7 @@ static CUresult backward_0_148(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 748, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .scale = at(c, 64, 4, 0), .shift = at(c, 65, 4, 0), .dscale = at(c, 575, 4, 0), .dshift = at(c, 576, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 748, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .scale = at(c, 64, 4, 0), .shift = at(c, 65, 4, 0), .dscale = at(c, 575, 4, 0), .dshift = at(c, 576, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 748, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .scale = at(c, 64, 4, 0), .shift = at(c, 65, 4, 0), .dscale = at(c, 575, 4, 0), .dshift = at(c, 576, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -5205,7 +5516,7 @@ static CUresult backward_0_150(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 749, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 512, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 63, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5232,8 +5543,8 @@ static CUresult backward_0_152(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .output = {at(c, 750, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 42176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_80_1_1_1_128_32_y_y_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .output = {at(c, 750, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 42176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_21_80_1_1_1_128_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5244,11 +5555,11 @@ static CUresult backward_0_153(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 382, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .dy = {at(c, 516, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1248)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_80_1_1_1_64_32_1_n_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1248), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 382, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 516, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_80_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 572, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1248))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 572, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496))};
     r = launch(c, k_weight_gradient_reduce_21_80_1_1_n, lane, 53, 1, 1, 256, &a);
   }
   return r;
@@ -5260,11 +5571,11 @@ static CUresult backward_0_154(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 573, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 528))};
-    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(ceiling(n * h * w / 64, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 573, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 573, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 573, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512))};
     r = launch(c, k_channel_sum_finish_80_n, lane, 10, 1, 1, 256, &a);
   }
   return r;
@@ -5276,11 +5587,11 @@ static CUresult backward_0_155(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 750, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 570, 4, 0), .dshift = at(c, 571, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 750, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 570, 4, 0), .dshift = at(c, 571, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 750, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 570, 4, 0), .dshift = at(c, 571, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 750, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 570, 4, 0), .dshift = at(c, 571, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -5292,8 +5603,8 @@ static CUresult backward_0_156(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 750, e, 0), {0, 0, 21, 1}}, .y = {at(c, 751, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 570, 4, 0), .dshift = at(c, 571, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 750, e, 0), {0, 0, 24, 1}}, .y = {at(c, 751, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 570, 4, 0), .dshift = at(c, 571, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5304,8 +5615,8 @@ static CUresult backward_0_157(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 751, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 752, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 41472 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 751, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 752, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 41472 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 375, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5316,11 +5627,11 @@ static CUresult backward_0_158(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 378, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .dy = {at(c, 751, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4755)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4755), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 378, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 751, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 569, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4755))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 569, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510))};
     r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
   }
   return r;
@@ -5332,11 +5643,7 @@ static CUresult backward_0_159(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 752, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 567, 4, 0), .dshift = at(c, 568, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 752, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 567, 4, 0), .dshift = at(c, 568, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 752, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 567, 4, 0), .dshift = at(c, 568, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -5348,8 +5655,8 @@ static CUresult backward_0_160(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 752, e, 0), {0, 0, 21, 1}}, .y = {at(c, 753, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 567, 4, 0), .dshift = at(c, 568, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 752, e, 0), {0, 0, 24, 1}}, .y = {at(c, 753, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 567, 4, 0), .dshift = at(c, 568, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5360,8 +5667,8 @@ static CUresult backward_0_161(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 753, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 754, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = at(c, 55, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_21_3_1_1_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 753, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 754, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 55, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 371, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5372,11 +5679,11 @@ static CUresult backward_0_162(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 374, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .dy = {at(c, 753, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 374, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 753, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 566, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 566, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 176))};
     r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5388,11 +5695,7 @@ static CUresult backward_0_163(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 754, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 564, 4, 0), .dshift = at(c, 565, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 754, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 564, 4, 0), .dshift = at(c, 565, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 754, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 564, 4, 0), .dshift = at(c, 565, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -5404,8 +5707,8 @@ static CUresult backward_0_164(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 754, e, 0), {0, 0, 21, 1}}, .y = {at(c, 755, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 564, 4, 0), .dshift = at(c, 565, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 754, e, 0), {0, 0, 24, 1}}, .y = {at(c, 755, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 564, 4, 0), .dshift = at(c, 565, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5416,8 +5719,8 @@ static CUresult backward_0_165(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 755, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 756, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 40128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 755, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 756, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 40128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 367, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5428,11 +5731,11 @@ static CUresult backward_0_166(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 370, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 755, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1560)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1560), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 370, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 755, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 563, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1560))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 563, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120))};
     r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -5444,11 +5747,7 @@ static CUresult backward_0_167(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 756, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 561, 4, 0), .dshift = at(c, 562, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 756, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 561, 4, 0), .dshift = at(c, 562, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 756, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 561, 4, 0), .dshift = at(c, 562, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5473,7 +5772,7 @@ static CUresult backward_0_169(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 757, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 511, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 49, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5500,8 +5799,8 @@ static CUresult backward_0_171(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 758, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 39744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_4_1_1_1_64_64_y_n_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 758, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 39744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_85_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
   }
   return r;
 }
@@ -5512,11 +5811,11 @@ static CUresult backward_0_172(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 366, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .dy = {at(c, 517, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 6168)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 6168), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 366, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 517, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 558, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 6168))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 558, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336))};
     r = launch(c, k_weight_gradient_reduce_85_4_1_1_n, lane, 11, 1, 1, 256, &a);
   }
   return r;
@@ -5528,11 +5827,11 @@ static CUresult backward_0_173(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 559, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 559, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 559, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 559, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -5544,11 +5843,11 @@ static CUresult backward_0_174(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
   }
   return r;
@@ -5560,8 +5859,8 @@ static CUresult backward_0_175(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 85, 1}}, .y = {at(c, 759, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 88, 1}}, .y = {at(c, 759, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5572,8 +5871,8 @@ static CUresult backward_0_176(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 759, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 760, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = c->packed + 31552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_64_y_n_n_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 759, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 760, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 31552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 359, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0)};
+    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
   }
   return r;
 }
@@ -5584,11 +5883,11 @@ static CUresult backward_0_177(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 362, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .dy = {at(c, 759, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 290)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 290), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 362, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 759, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 555, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 290))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 555, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580))};
     r = launch(c, k_weight_gradient_reduce_85_85_1_1_n, lane, 226, 1, 1, 256, &a);
   }
   return r;
@@ -5600,11 +5899,7 @@ static CUresult backward_0_178(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 760, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0), .dscale = at(c, 553, 4, 0), .dshift = at(c, 554, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 760, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0), .dscale = at(c, 553, 4, 0), .dshift = at(c, 554, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 760, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0), .dscale = at(c, 553, 4, 0), .dshift = at(c, 554, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
   }
   return r;
@@ -5616,8 +5911,8 @@ static CUresult backward_0_179(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 760, e, 0), {0, 0, 85, 1}}, .y = {at(c, 761, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0), .dscale = at(c, 553, 4, 0), .dshift = at(c, 554, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 760, e, 0), {0, 0, 88, 1}}, .y = {at(c, 761, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0), .dscale = at(c, 553, 4, 0), .dshift = at(c, 554, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5628,8 +5923,8 @@ static CUresult backward_0_180(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 761, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 762, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .weight = at(c, 41, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_85_3_1_1_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 6, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 761, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 762, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 41, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 355, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0)};
+    r = launch(c, k_depthwise_85_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5640,11 +5935,11 @@ static CUresult backward_0_181(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 358, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .dy = {at(c, 761, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 58)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_85_3_1_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 58), 3, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 358, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 761, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_weight_gradient_partial_85_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 552, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 58))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 552, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
     r = launch(c, k_weight_gradient_reduce_1_85_9_1_n, lane, 24, 1, 1, 256, &a);
   }
   return r;
@@ -5656,11 +5951,7 @@ static CUresult backward_0_182(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 762, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0), .dscale = at(c, 550, 4, 0), .dshift = at(c, 551, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_1_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 762, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0), .dscale = at(c, 550, 4, 0), .dshift = at(c, 551, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 762, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0), .dscale = at(c, 550, 4, 0), .dshift = at(c, 551, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
   }
   return r;
@@ -5672,8 +5963,8 @@ static CUresult backward_0_183(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 85, 1}}, .dy = {at(c, 762, e, 0), {0, 0, 85, 1}}, .y = {at(c, 763, e, 0), {0, 0, 85, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0), .dscale = at(c, 550, 4, 0), .dshift = at(c, 551, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_1_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 85, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 762, e, 0), {0, 0, 88, 1}}, .y = {at(c, 763, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0), .dscale = at(c, 550, 4, 0), .dshift = at(c, 551, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5684,8 +5975,8 @@ static CUresult backward_0_184(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 763, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .output = {at(c, 764, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 9792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 763, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 764, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 9792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 351, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .scale = at(c, 36, 4, 0), .shift = at(c, 37, 4, 0)};
+    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -5696,11 +5987,11 @@ static CUresult backward_0_185(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 354, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 763, e, 0), 85 * h * w / 1024, 85 * w / 32, 85, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 96)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 96), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 354, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 763, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 549, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 96))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 549, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192))};
     r = launch(c, k_weight_gradient_reduce_256_85_1_1_n, lane, 680, 1, 1, 256, &a);
   }
   return r;
@@ -5712,11 +6003,7 @@ static CUresult backward_0_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 764, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .scale = at(c, 36, 4, 0), .shift = at(c, 37, 4, 0), .dscale = at(c, 547, 4, 0), .dshift = at(c, 548, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 764, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .scale = at(c, 36, 4, 0), .shift = at(c, 37, 4, 0), .dscale = at(c, 547, 4, 0), .dshift = at(c, 548, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 764, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .scale = at(c, 36, 4, 0), .shift = at(c, 37, 4, 0), .dscale = at(c, 547, 4, 0), .dshift = at(c, 548, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -5741,7 +6028,7 @@ static CUresult backward_0_188(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 765, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 513, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 35, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    r = launch(c, k_depthwise_256_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
   }
   return r;
 }
@@ -5768,8 +6055,8 @@ static CUresult backward_0_190(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .output = {at(c, 766, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 9600 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .output = {at(c, 766, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 9600 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 347, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0)};
+    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_64_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5780,11 +6067,11 @@ static CUresult backward_0_191(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 350, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .dy = {at(c, 517, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 12483)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 12483), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 350, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 517, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 544, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 12483))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 544, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966))};
     r = launch(c, k_weight_gradient_reduce_42_4_1_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5796,11 +6083,11 @@ static CUresult backward_0_192(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 545, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 545, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 545, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 545, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -5812,11 +6099,7 @@ static CUresult backward_0_193(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 766, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0), .dscale = at(c, 542, 4, 0), .dshift = at(c, 543, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 766, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0), .dscale = at(c, 542, 4, 0), .dshift = at(c, 543, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 766, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0), .dscale = at(c, 542, 4, 0), .dshift = at(c, 543, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5828,8 +6111,8 @@ static CUresult backward_0_194(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 766, e, 0), {0, 0, 42, 1}}, .y = {at(c, 767, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0), .dscale = at(c, 542, 4, 0), .dshift = at(c, 543, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 766, e, 0), {0, 0, 48, 1}}, .y = {at(c, 767, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0), .dscale = at(c, 542, 4, 0), .dshift = at(c, 543, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5840,8 +6123,8 @@ static CUresult backward_0_195(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 767, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 768, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = c->packed + 7552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 767, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 768, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 7552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 343, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5852,11 +6135,11 @@ static CUresult backward_0_196(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 346, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .dy = {at(c, 767, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1188)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1188), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 346, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 767, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 541, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1188))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 541, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377))};
     r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
   }
   return r;
@@ -5868,11 +6151,7 @@ static CUresult backward_0_197(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 768, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0), .dscale = at(c, 539, 4, 0), .dshift = at(c, 540, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 768, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0), .dscale = at(c, 539, 4, 0), .dshift = at(c, 540, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 768, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0), .dscale = at(c, 539, 4, 0), .dshift = at(c, 540, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5884,8 +6163,8 @@ static CUresult backward_0_198(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 768, e, 0), {0, 0, 42, 1}}, .y = {at(c, 769, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0), .dscale = at(c, 539, 4, 0), .dshift = at(c, 540, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 768, e, 0), {0, 0, 48, 1}}, .y = {at(c, 769, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0), .dscale = at(c, 539, 4, 0), .dshift = at(c, 540, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5896,8 +6175,8 @@ static CUresult backward_0_199(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 769, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 770, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .weight = at(c, 27, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_42_3_1_2_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 769, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 770, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 27, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 339, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5908,11 +6187,11 @@ static CUresult backward_0_200(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 342, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .dy = {at(c, 769, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 342, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 769, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 538, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 538, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 176))};
     r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
   }
   return r;
@@ -5924,11 +6203,7 @@ static CUresult backward_0_201(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 770, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0), .dscale = at(c, 536, 4, 0), .dshift = at(c, 537, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 770, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0), .dscale = at(c, 536, 4, 0), .dshift = at(c, 537, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 770, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0), .dscale = at(c, 536, 4, 0), .dshift = at(c, 537, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5940,8 +6215,8 @@ static CUresult backward_0_202(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 770, e, 0), {0, 0, 42, 1}}, .y = {at(c, 771, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0), .dscale = at(c, 536, 4, 0), .dshift = at(c, 537, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 770, e, 0), {0, 0, 48, 1}}, .y = {at(c, 771, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0), .dscale = at(c, 536, 4, 0), .dshift = at(c, 537, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5952,8 +6227,8 @@ static CUresult backward_0_203(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 771, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .output = {at(c, 772, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 2176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 771, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 772, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 2176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 335, e, 0), h * w / 2, 8 * w, 128, 1}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .scale = at(c, 22, 4, 0), .shift = at(c, 23, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5964,11 +6239,11 @@ static CUresult backward_0_204(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 338, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 771, e, 0), 21 * h * w / 128, 21 * w / 8, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 390)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 390), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 338, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 771, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 535, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 390))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 535, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780))};
     r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
   }
   return r;
@@ -5980,11 +6255,7 @@ static CUresult backward_0_205(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 772, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .scale = at(c, 22, 4, 0), .shift = at(c, 23, 4, 0), .dscale = at(c, 533, 4, 0), .dshift = at(c, 534, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 772, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .scale = at(c, 22, 4, 0), .shift = at(c, 23, 4, 0), .dscale = at(c, 533, 4, 0), .dshift = at(c, 534, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 772, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .scale = at(c, 22, 4, 0), .shift = at(c, 23, 4, 0), .dscale = at(c, 533, 4, 0), .dshift = at(c, 534, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6009,7 +6280,7 @@ static CUresult backward_0_207(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 773, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 512, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 21, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6036,8 +6307,8 @@ static CUresult backward_0_209(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .output = {at(c, 774, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 2048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_128_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .output = {at(c, 774, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 2048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_21_4_1_1_1_128_32_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6048,11 +6319,11 @@ static CUresult backward_0_210(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 334, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .dy = {at(c, 517, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 334, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 517, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 530, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 24966))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 530, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932))};
     r = launch(c, k_weight_gradient_reduce_21_4_1_1_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -6064,11 +6335,11 @@ static CUresult backward_0_211(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 531, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 531, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 531, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 531, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -6080,11 +6351,11 @@ static CUresult backward_0_212(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 774, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 528, 4, 0), .dshift = at(c, 529, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 774, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 528, 4, 0), .dshift = at(c, 529, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 774, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 528, 4, 0), .dshift = at(c, 529, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 774, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 528, 4, 0), .dshift = at(c, 529, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -6096,8 +6367,8 @@ static CUresult backward_0_213(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 774, e, 0), {0, 0, 21, 1}}, .y = {at(c, 775, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 528, 4, 0), .dshift = at(c, 529, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 774, e, 0), {0, 0, 24, 1}}, .y = {at(c, 775, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 528, 4, 0), .dshift = at(c, 529, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6108,8 +6379,8 @@ static CUresult backward_0_214(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 775, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 776, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = c->packed + 1344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 775, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 776, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 1344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 327, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6120,11 +6391,11 @@ static CUresult backward_0_215(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 330, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .dy = {at(c, 775, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4755)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4755), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 330, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 775, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 527, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4755))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 527, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510))};
     r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
   }
   return r;
@@ -6136,11 +6407,7 @@ static CUresult backward_0_216(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 776, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 525, 4, 0), .dshift = at(c, 526, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 776, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 525, 4, 0), .dshift = at(c, 526, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 776, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 525, 4, 0), .dshift = at(c, 526, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -6152,8 +6419,8 @@ static CUresult backward_0_217(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 776, e, 0), {0, 0, 21, 1}}, .y = {at(c, 777, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 525, 4, 0), .dshift = at(c, 526, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 776, e, 0), {0, 0, 24, 1}}, .y = {at(c, 777, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 525, 4, 0), .dshift = at(c, 526, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6164,8 +6431,8 @@ static CUresult backward_0_218(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 777, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 778, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .weight = at(c, 13, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_21_3_1_1_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 777, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 778, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 13, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 323, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6176,11 +6443,11 @@ static CUresult backward_0_219(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 326, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .dy = {at(c, 777, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 326, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 777, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 524, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 524, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 176))};
     r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -6192,11 +6459,7 @@ static CUresult backward_0_220(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 778, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 522, 4, 0), .dshift = at(c, 523, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 778, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 522, 4, 0), .dshift = at(c, 523, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 778, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 522, 4, 0), .dshift = at(c, 523, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -6208,8 +6471,8 @@ static CUresult backward_0_221(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 778, e, 0), {0, 0, 21, 1}}, .y = {at(c, 779, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 522, 4, 0), .dshift = at(c, 523, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 778, e, 0), {0, 0, 24, 1}}, .y = {at(c, 779, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 522, 4, 0), .dshift = at(c, 523, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6220,8 +6483,8 @@ static CUresult backward_0_222(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 779, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .output = {at(c, 780, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 779, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 780, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 319, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6232,11 +6495,11 @@ static CUresult backward_0_223(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 322, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 779, e, 0), 21 * h * w / 64, 21 * w / 8, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1560)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1560), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 322, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 779, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 521, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1560))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 521, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120))};
     r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -6248,11 +6511,7 @@ static CUresult backward_0_224(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 780, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 519, 4, 0), .dshift = at(c, 520, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 780, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 519, 4, 0), .dshift = at(c, 520, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 780, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 519, 4, 0), .dshift = at(c, 520, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -6277,7 +6536,7 @@ static CUresult backward_0_226(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 781, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 511, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 7, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6306,6 +6565,7 @@ static CUresult add(context *c, CUdeviceptr y, CUdeviceptr a, int64_t elements) 
 // The forward pass in training.
 static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, -1, pack_0},
+    {reprise_fork, 8, 0, NULL},
     {reprise_launch, 0, 0, forward_0},
     {reprise_launch, 0, 1, forward_1},
     {reprise_launch, 0, 3, forward_3},
@@ -6319,746 +6579,810 @@ static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, 13, forward_13},
     {reprise_launch, 0, 15, forward_15},
     {reprise_launch, 0, 16, forward_16},
-    {reprise_launch, 0, 17, forward_17},
-    {reprise_launch, 0, 18, forward_18},
-    {reprise_launch, 0, 20, forward_20},
-    {reprise_launch, 0, 21, forward_21},
-    {reprise_launch, 0, 22, forward_22},
-    {reprise_launch, 0, 24, forward_24},
-    {reprise_launch, 0, 25, forward_25},
-    {reprise_launch, 0, 26, forward_26},
-    {reprise_launch, 0, 28, forward_28},
-    {reprise_launch, 0, 29, forward_29},
-    {reprise_launch, 0, 30, forward_30},
-    {reprise_launch, 0, 32, forward_32},
-    {reprise_launch, 0, 33, forward_33},
-    {reprise_launch, 0, 34, forward_34},
-    {reprise_launch, 0, 35, forward_35},
-    {reprise_launch, 0, 37, forward_37},
-    {reprise_launch, 0, 38, forward_38},
-    {reprise_launch, 0, 39, forward_39},
-    {reprise_launch, 0, 41, forward_41},
-    {reprise_launch, 0, 42, forward_42},
-    {reprise_launch, 0, 43, forward_43},
-    {reprise_launch, 0, 45, forward_45},
-    {reprise_launch, 0, 46, forward_46},
-    {reprise_launch, 0, 47, forward_47},
-    {reprise_launch, 0, 49, forward_49},
-    {reprise_launch, 0, 50, forward_50},
-    {reprise_launch, 0, 51, forward_51},
-    {reprise_launch, 0, 52, forward_52},
-    {reprise_launch, 0, 54, forward_54},
-    {reprise_launch, 0, 55, forward_55},
-    {reprise_launch, 0, 56, forward_56},
-    {reprise_launch, 0, 58, forward_58},
-    {reprise_launch, 0, 59, forward_59},
-    {reprise_launch, 0, 60, forward_60},
-    {reprise_launch, 0, 62, forward_62},
-    {reprise_launch, 0, 63, forward_63},
-    {reprise_launch, 0, 64, forward_64},
-    {reprise_launch, 0, 66, forward_66},
-    {reprise_launch, 0, 67, forward_67},
-    {reprise_launch, 0, 68, forward_68},
-    {reprise_launch, 0, 69, forward_69},
-    {reprise_launch, 0, 71, forward_71},
-    {reprise_launch, 0, 72, forward_72},
-    {reprise_launch, 0, 73, forward_73},
-    {reprise_launch, 0, 75, forward_75},
-    {reprise_launch, 0, 76, forward_76},
-    {reprise_launch, 0, 77, forward_77},
-    {reprise_launch, 0, 79, forward_79},
-    {reprise_launch, 0, 80, forward_80},
-    {reprise_launch, 0, 81, forward_81},
-    {reprise_launch, 0, 83, forward_83},
-    {reprise_launch, 0, 84, forward_84},
-    {reprise_launch, 0, 85, forward_85},
-    {reprise_launch, 0, 86, forward_86},
-    {reprise_launch, 0, 88, forward_88},
-    {reprise_launch, 0, 89, forward_89},
-    {reprise_launch, 0, 90, forward_90},
-    {reprise_launch, 0, 92, forward_92},
-    {reprise_launch, 0, 93, forward_93},
-    {reprise_launch, 0, 94, forward_94},
-    {reprise_launch, 0, 96, forward_96},
-    {reprise_launch, 0, 97, forward_97},
-    {reprise_launch, 0, 98, forward_98},
-    {reprise_launch, 0, 100, forward_100},
-    {reprise_launch, 0, 101, forward_101},
-    {reprise_launch, 0, 102, forward_102},
-    {reprise_launch, 0, 103, forward_103},
-    {reprise_launch, 0, 105, forward_105},
-    {reprise_launch, 0, 106, forward_106},
-    {reprise_launch, 0, 107, forward_107},
-    {reprise_launch, 0, 109, forward_109},
-    {reprise_launch, 0, 110, forward_110},
-    {reprise_launch, 0, 111, forward_111},
-    {reprise_launch, 0, 113, forward_113},
-    {reprise_launch, 0, 114, forward_114},
-    {reprise_launch, 0, 115, forward_115},
-    {reprise_launch, 0, 117, forward_117},
-    {reprise_launch, 0, 118, forward_118},
-    {reprise_launch, 0, 119, forward_119},
-    {reprise_launch, 0, 120, forward_120},
-    {reprise_launch, 0, 122, forward_122},
-    {reprise_launch, 0, 123, forward_123},
-    {reprise_launch, 0, 124, forward_124},
-    {reprise_launch, 0, 126, forward_126},
-    {reprise_launch, 0, 127, forward_127},
-    {reprise_launch, 0, 128, forward_128},
-    {reprise_launch, 0, 130, forward_130},
-    {reprise_launch, 0, 131, forward_131},
-    {reprise_launch, 0, 132, forward_132},
-    {reprise_launch, 0, 134, forward_134},
-    {reprise_launch, 0, 135, forward_135},
-    {reprise_launch, 0, 136, forward_136},
-    {reprise_launch, 0, 137, forward_137},
-    {reprise_launch, 0, 139, forward_139},
-    {reprise_launch, 0, 140, forward_140},
-    {reprise_launch, 0, 141, forward_141},
-    {reprise_launch, 0, 143, forward_143},
-    {reprise_launch, 0, 144, forward_144},
-    {reprise_launch, 0, 145, forward_145},
-    {reprise_launch, 0, 147, forward_147},
-    {reprise_launch, 0, 148, forward_148},
-    {reprise_launch, 0, 149, forward_149},
-    {reprise_launch, 0, 151, forward_151},
-    {reprise_launch, 0, 152, forward_152},
-    {reprise_launch, 0, 153, forward_153},
-    {reprise_launch, 0, 154, forward_154},
-    {reprise_launch, 0, 156, forward_156},
-    {reprise_launch, 0, 157, forward_157},
-    {reprise_launch, 0, 158, forward_158},
-    {reprise_launch, 0, 160, forward_160},
-    {reprise_launch, 0, 161, forward_161},
-    {reprise_launch, 0, 162, forward_162},
-    {reprise_launch, 0, 164, forward_164},
-    {reprise_launch, 0, 165, forward_165},
-    {reprise_launch, 0, 166, forward_166},
-    {reprise_launch, 0, 168, forward_168},
-    {reprise_launch, 0, 169, forward_169},
-    {reprise_launch, 0, 170, forward_170},
-    {reprise_launch, 0, 171, forward_171},
-    {reprise_launch, 0, 173, forward_173},
-    {reprise_launch, 0, 174, forward_174},
-    {reprise_launch, 0, 175, forward_175},
-    {reprise_launch, 0, 177, forward_177},
-    {reprise_launch, 0, 178, forward_178},
-    {reprise_launch, 0, 179, forward_179},
-    {reprise_launch, 0, 181, forward_181},
-    {reprise_launch, 0, 182, forward_182},
-    {reprise_launch, 0, 183, forward_183},
-    {reprise_launch, 0, 185, forward_185},
-    {reprise_launch, 0, 186, forward_186},
-    {reprise_launch, 0, 187, forward_187},
-    {reprise_launch, 0, 188, forward_188},
-    {reprise_launch, 0, 190, forward_190},
-    {reprise_launch, 0, 191, forward_191},
-    {reprise_launch, 0, 192, forward_192},
-    {reprise_launch, 0, 194, forward_194},
-    {reprise_launch, 0, 195, forward_195},
-    {reprise_launch, 0, 196, forward_196},
-    {reprise_launch, 0, 198, forward_198},
-    {reprise_launch, 0, 199, forward_199},
-    {reprise_launch, 0, 200, forward_200},
-    {reprise_launch, 0, 202, forward_202},
-    {reprise_launch, 0, 203, forward_203},
+    {reprise_launch, 1, 17, forward_17},
+    {reprise_launch, 1, 18, forward_18},
+    {reprise_launch, 1, 20, forward_20},
+    {reprise_launch, 1, 21, forward_21},
+    {reprise_launch, 1, 22, forward_22},
+    {reprise_launch, 1, 24, forward_24},
+    {reprise_launch, 1, 25, forward_25},
+    {reprise_launch, 1, 26, forward_26},
+    {reprise_launch, 1, 28, forward_28},
+    {reprise_launch, 1, 29, forward_29},
+    {reprise_launch, 1, 30, forward_30},
+    {reprise_launch, 1, 32, forward_32},
+    {reprise_launch, 1, 33, forward_33},
+    {reprise_launch, 2, 34, forward_34},
+    {reprise_launch, 2, 35, forward_35},
+    {reprise_launch, 2, 37, forward_37},
+    {reprise_launch, 2, 38, forward_38},
+    {reprise_launch, 2, 39, forward_39},
+    {reprise_launch, 2, 41, forward_41},
+    {reprise_launch, 2, 42, forward_42},
+    {reprise_launch, 2, 43, forward_43},
+    {reprise_launch, 2, 45, forward_45},
+    {reprise_launch, 2, 46, forward_46},
+    {reprise_launch, 2, 47, forward_47},
+    {reprise_launch, 2, 49, forward_49},
+    {reprise_launch, 2, 50, forward_50},
+    {reprise_launch, 3, 51, forward_51},
+    {reprise_launch, 3, 52, forward_52},
+    {reprise_launch, 3, 54, forward_54},
+    {reprise_launch, 3, 55, forward_55},
+    {reprise_launch, 3, 56, forward_56},
+    {reprise_launch, 3, 58, forward_58},
+    {reprise_launch, 3, 59, forward_59},
+    {reprise_launch, 3, 60, forward_60},
+    {reprise_launch, 3, 62, forward_62},
+    {reprise_launch, 3, 63, forward_63},
+    {reprise_launch, 3, 64, forward_64},
+    {reprise_launch, 3, 66, forward_66},
+    {reprise_launch, 3, 67, forward_67},
+    {reprise_launch, 4, 68, forward_68},
+    {reprise_launch, 4, 69, forward_69},
+    {reprise_launch, 4, 71, forward_71},
+    {reprise_launch, 4, 72, forward_72},
+    {reprise_launch, 4, 73, forward_73},
+    {reprise_launch, 4, 75, forward_75},
+    {reprise_launch, 4, 76, forward_76},
+    {reprise_launch, 4, 77, forward_77},
+    {reprise_launch, 4, 79, forward_79},
+    {reprise_launch, 4, 80, forward_80},
+    {reprise_launch, 4, 81, forward_81},
+    {reprise_launch, 4, 83, forward_83},
+    {reprise_launch, 4, 84, forward_84},
+    {reprise_launch, 5, 85, forward_85},
+    {reprise_launch, 5, 86, forward_86},
+    {reprise_launch, 5, 88, forward_88},
+    {reprise_launch, 5, 89, forward_89},
+    {reprise_launch, 5, 90, forward_90},
+    {reprise_launch, 5, 92, forward_92},
+    {reprise_launch, 5, 93, forward_93},
+    {reprise_launch, 5, 94, forward_94},
+    {reprise_launch, 5, 96, forward_96},
+    {reprise_launch, 5, 97, forward_97},
+    {reprise_launch, 5, 98, forward_98},
+    {reprise_launch, 5, 100, forward_100},
+    {reprise_launch, 5, 101, forward_101},
+    {reprise_launch, 6, 102, forward_102},
+    {reprise_launch, 6, 103, forward_103},
+    {reprise_launch, 6, 105, forward_105},
+    {reprise_launch, 6, 106, forward_106},
+    {reprise_launch, 6, 107, forward_107},
+    {reprise_launch, 6, 109, forward_109},
+    {reprise_launch, 6, 110, forward_110},
+    {reprise_launch, 6, 111, forward_111},
+    {reprise_launch, 6, 113, forward_113},
+    {reprise_launch, 6, 114, forward_114},
+    {reprise_launch, 6, 115, forward_115},
+    {reprise_launch, 6, 117, forward_117},
+    {reprise_launch, 6, 118, forward_118},
+    {reprise_launch, 7, 119, forward_119},
+    {reprise_launch, 7, 120, forward_120},
+    {reprise_launch, 7, 122, forward_122},
+    {reprise_launch, 7, 123, forward_123},
+    {reprise_launch, 7, 124, forward_124},
+    {reprise_launch, 7, 126, forward_126},
+    {reprise_launch, 7, 127, forward_127},
+    {reprise_launch, 7, 128, forward_128},
+    {reprise_launch, 7, 130, forward_130},
+    {reprise_launch, 7, 131, forward_131},
+    {reprise_launch, 7, 132, forward_132},
+    {reprise_launch, 7, 134, forward_134},
+    {reprise_launch, 7, 135, forward_135},
+    {reprise_launch, 2, 136, forward_136},
+    {reprise_launch, 2, 137, forward_137},
+    {reprise_launch, 2, 139, forward_139},
+    {reprise_launch, 2, 140, forward_140},
+    {reprise_launch, 2, 141, forward_141},
+    {reprise_launch, 2, 143, forward_143},
+    {reprise_launch, 2, 144, forward_144},
+    {reprise_launch, 2, 145, forward_145},
+    {reprise_launch, 2, 147, forward_147},
+    {reprise_launch, 2, 148, forward_148},
+    {reprise_launch, 2, 149, forward_149},
+    {reprise_launch, 2, 151, forward_151},
+    {reprise_launch, 2, 152, forward_152},
+    {reprise_launch, 5, 153, forward_153},
+    {reprise_launch, 5, 154, forward_154},
+    {reprise_launch, 5, 156, forward_156},
+    {reprise_launch, 5, 157, forward_157},
+    {reprise_launch, 5, 158, forward_158},
+    {reprise_launch, 5, 160, forward_160},
+    {reprise_launch, 5, 161, forward_161},
+    {reprise_launch, 5, 162, forward_162},
+    {reprise_launch, 5, 164, forward_164},
+    {reprise_launch, 5, 165, forward_165},
+    {reprise_launch, 5, 166, forward_166},
+    {reprise_launch, 5, 168, forward_168},
+    {reprise_launch, 5, 169, forward_169},
+    {reprise_launch, 1, 170, forward_170},
+    {reprise_launch, 1, 171, forward_171},
+    {reprise_launch, 1, 173, forward_173},
+    {reprise_launch, 1, 174, forward_174},
+    {reprise_launch, 1, 175, forward_175},
+    {reprise_launch, 1, 177, forward_177},
+    {reprise_launch, 1, 178, forward_178},
+    {reprise_launch, 1, 179, forward_179},
+    {reprise_launch, 1, 181, forward_181},
+    {reprise_launch, 1, 182, forward_182},
+    {reprise_launch, 1, 183, forward_183},
+    {reprise_launch, 1, 185, forward_185},
+    {reprise_launch, 1, 186, forward_186},
+    {reprise_launch, 7, 187, forward_187},
+    {reprise_launch, 7, 188, forward_188},
+    {reprise_launch, 7, 190, forward_190},
+    {reprise_launch, 7, 191, forward_191},
+    {reprise_launch, 7, 192, forward_192},
+    {reprise_launch, 7, 194, forward_194},
+    {reprise_launch, 7, 195, forward_195},
+    {reprise_launch, 7, 196, forward_196},
+    {reprise_launch, 7, 198, forward_198},
+    {reprise_launch, 7, 199, forward_199},
+    {reprise_launch, 7, 200, forward_200},
+    {reprise_launch, 7, 202, forward_202},
+    {reprise_launch, 7, 203, forward_203},
+    {reprise_join, 8, 0, NULL},
 };
 
 // The forward pass in evaluation.
 static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 0, -1, pack_0},
-    {reprise_launch, 0, 0, forward_0},
-    {reprise_launch, 0, 2, forward_2},
+    {reprise_fork, 8, 0, NULL},
+    {reprise_launch, 0, 0, evaluation_0},
+    {reprise_launch, 1, 2, evaluation_2},
+    {reprise_signal, 1, 0, NULL},
+    {reprise_wait, 0, 0, NULL},
     {reprise_launch, 0, 3, forward_3},
-    {reprise_launch, 0, 4, forward_4},
-    {reprise_launch, 0, 6, forward_6},
+    {reprise_launch, 0, 4, evaluation_4},
+    {reprise_launch, 2, 6, evaluation_6},
+    {reprise_signal, 2, 1, NULL},
+    {reprise_wait, 0, 1, NULL},
     {reprise_launch, 0, 7, forward_7},
-    {reprise_launch, 0, 8, forward_8},
-    {reprise_launch, 0, 10, forward_10},
+    {reprise_launch, 0, 8, evaluation_8},
+    {reprise_launch, 3, 10, evaluation_10},
+    {reprise_signal, 3, 2, NULL},
+    {reprise_wait, 0, 2, NULL},
     {reprise_launch, 0, 11, forward_11},
-    {reprise_launch, 0, 12, forward_12},
-    {reprise_launch, 0, 14, forward_14},
+    {reprise_launch, 0, 12, evaluation_12},
+    {reprise_launch, 4, 14, evaluation_14},
+    {reprise_signal, 4, 3, NULL},
+    {reprise_wait, 0, 3, NULL},
     {reprise_launch, 0, 15, forward_15},
     {reprise_launch, 0, 16, forward_16},
-    {reprise_launch, 0, 17, forward_17},
-    {reprise_launch, 0, 19, forward_19},
-    {reprise_launch, 0, 20, forward_20},
-    {reprise_launch, 0, 21, forward_21},
-    {reprise_launch, 0, 23, forward_23},
-    {reprise_launch, 0, 24, forward_24},
-    {reprise_launch, 0, 25, forward_25},
-    {reprise_launch, 0, 27, forward_27},
-    {reprise_launch, 0, 28, forward_28},
-    {reprise_launch, 0, 29, forward_29},
-    {reprise_launch, 0, 31, forward_31},
-    {reprise_launch, 0, 32, forward_32},
-    {reprise_launch, 0, 33, forward_33},
-    {reprise_launch, 0, 34, forward_34},
-    {reprise_launch, 0, 36, forward_36},
-    {reprise_launch, 0, 37, forward_37},
-    {reprise_launch, 0, 38, forward_38},
-    {reprise_launch, 0, 40, forward_40},
-    {reprise_launch, 0, 41, forward_41},
-    {reprise_launch, 0, 42, forward_42},
-    {reprise_launch, 0, 44, forward_44},
-    {reprise_launch, 0, 45, forward_45},
-    {reprise_launch, 0, 46, forward_46},
-    {reprise_launch, 0, 48, forward_48},
-    {reprise_launch, 0, 49, forward_49},
-    {reprise_launch, 0, 50, forward_50},
-    {reprise_launch, 0, 51, forward_51},
-    {reprise_launch, 0, 53, forward_53},
-    {reprise_launch, 0, 54, forward_54},
-    {reprise_launch, 0, 55, forward_55},
-    {reprise_launch, 0, 57, forward_57},
-    {reprise_launch, 0, 58, forward_58},
-    {reprise_launch, 0, 59, forward_59},
-    {reprise_launch, 0, 61, forward_61},
-    {reprise_launch, 0, 62, forward_62},
-    {reprise_launch, 0, 63, forward_63},
-    {reprise_launch, 0, 65, forward_65},
-    {reprise_launch, 0, 66, forward_66},
-    {reprise_launch, 0, 67, forward_67},
-    {reprise_launch, 0, 68, forward_68},
-    {reprise_launch, 0, 70, forward_70},
-    {reprise_launch, 0, 71, forward_71},
-    {reprise_launch, 0, 72, forward_72},
-    {reprise_launch, 0, 74, forward_74},
-    {reprise_launch, 0, 75, forward_75},
-    {reprise_launch, 0, 76, forward_76},
-    {reprise_launch, 0, 78, forward_78},
-    {reprise_launch, 0, 79, forward_79},
-    {reprise_launch, 0, 80, forward_80},
-    {reprise_launch, 0, 82, forward_82},
-    {reprise_launch, 0, 83, forward_83},
-    {reprise_launch, 0, 84, forward_84},
-    {reprise_launch, 0, 85, forward_85},
-    {reprise_launch, 0, 87, forward_87},
-    {reprise_launch, 0, 88, forward_88},
-    {reprise_launch, 0, 89, forward_89},
-    {reprise_launch, 0, 91, forward_91},
-    {reprise_launch, 0, 92, forward_92},
-    {reprise_launch, 0, 93, forward_93},
-    {reprise_launch, 0, 95, forward_95},
-    {reprise_launch, 0, 96, forward_96},
-    {reprise_launch, 0, 97, forward_97},
-    {reprise_launch, 0, 99, forward_99},
-    {reprise_launch, 0, 100, forward_100},
-    {reprise_launch, 0, 101, forward_101},
-    {reprise_launch, 0, 102, forward_102},
-    {reprise_launch, 0, 104, forward_104},
-    {reprise_launch, 0, 105, forward_105},
-    {reprise_launch, 0, 106, forward_106},
-    {reprise_launch, 0, 108, forward_108},
-    {reprise_launch, 0, 109, forward_109},
-    {reprise_launch, 0, 110, forward_110},
-    {reprise_launch, 0, 112, forward_112},
-    {reprise_launch, 0, 113, forward_113},
-    {reprise_launch, 0, 114, forward_114},
-    {reprise_launch, 0, 116, forward_116},
-    {reprise_launch, 0, 117, forward_117},
-    {reprise_launch, 0, 118, forward_118},
-    {reprise_launch, 0, 119, forward_119},
-    {reprise_launch, 0, 121, forward_121},
-    {reprise_launch, 0, 122, forward_122},
-    {reprise_launch, 0, 123, forward_123},
-    {reprise_launch, 0, 125, forward_125},
-    {reprise_launch, 0, 126, forward_126},
-    {reprise_launch, 0, 127, forward_127},
-    {reprise_launch, 0, 129, forward_129},
-    {reprise_launch, 0, 130, forward_130},
-    {reprise_launch, 0, 131, forward_131},
-    {reprise_launch, 0, 133, forward_133},
-    {reprise_launch, 0, 134, forward_134},
-    {reprise_launch, 0, 135, forward_135},
-    {reprise_launch, 0, 136, forward_136},
-    {reprise_launch, 0, 138, forward_138},
-    {reprise_launch, 0, 139, forward_139},
-    {reprise_launch, 0, 140, forward_140},
-    {reprise_launch, 0, 142, forward_142},
-    {reprise_launch, 0, 143, forward_143},
-    {reprise_launch, 0, 144, forward_144},
-    {reprise_launch, 0, 146, forward_146},
-    {reprise_launch, 0, 147, forward_147},
-    {reprise_launch, 0, 148, forward_148},
-    {reprise_launch, 0, 150, forward_150},
-    {reprise_launch, 0, 151, forward_151},
-    {reprise_launch, 0, 152, forward_152},
-    {reprise_launch, 0, 153, forward_153},
-    {reprise_launch, 0, 155, forward_155},
-    {reprise_launch, 0, 156, forward_156},
-    {reprise_launch, 0, 157, forward_157},
-    {reprise_launch, 0, 159, forward_159},
-    {reprise_launch, 0, 160, forward_160},
-    {reprise_launch, 0, 161, forward_161},
-    {reprise_launch, 0, 163, forward_163},
-    {reprise_launch, 0, 164, forward_164},
-    {reprise_launch, 0, 165, forward_165},
-    {reprise_launch, 0, 167, forward_167},
-    {reprise_launch, 0, 168, forward_168},
-    {reprise_launch, 0, 169, forward_169},
-    {reprise_launch, 0, 170, forward_170},
-    {reprise_launch, 0, 172, forward_172},
-    {reprise_launch, 0, 173, forward_173},
-    {reprise_launch, 0, 174, forward_174},
-    {reprise_launch, 0, 176, forward_176},
-    {reprise_launch, 0, 177, forward_177},
-    {reprise_launch, 0, 178, forward_178},
-    {reprise_launch, 0, 180, forward_180},
-    {reprise_launch, 0, 181, forward_181},
-    {reprise_launch, 0, 182, forward_182},
-    {reprise_launch, 0, 184, forward_184},
-    {reprise_launch, 0, 185, forward_185},
-    {reprise_launch, 0, 186, forward_186},
-    {reprise_launch, 0, 187, forward_187},
-    {reprise_launch, 0, 189, forward_189},
-    {reprise_launch, 0, 190, forward_190},
-    {reprise_launch, 0, 191, forward_191},
-    {reprise_launch, 0, 193, forward_193},
-    {reprise_launch, 0, 194, forward_194},
-    {reprise_launch, 0, 195, forward_195},
-    {reprise_launch, 0, 197, forward_197},
-    {reprise_launch, 0, 198, forward_198},
-    {reprise_launch, 0, 199, forward_199},
-    {reprise_launch, 0, 201, forward_201},
-    {reprise_launch, 0, 202, forward_202},
-    {reprise_launch, 0, 203, forward_203},
+    {reprise_launch, 1, 17, evaluation_17},
+    {reprise_launch, 5, 19, evaluation_19},
+    {reprise_signal, 5, 4, NULL},
+    {reprise_wait, 1, 4, NULL},
+    {reprise_launch, 1, 20, forward_20},
+    {reprise_launch, 1, 21, evaluation_21},
+    {reprise_launch, 6, 23, evaluation_23},
+    {reprise_signal, 6, 5, NULL},
+    {reprise_wait, 1, 5, NULL},
+    {reprise_launch, 1, 24, forward_24},
+    {reprise_launch, 1, 25, evaluation_25},
+    {reprise_launch, 7, 27, evaluation_27},
+    {reprise_signal, 7, 6, NULL},
+    {reprise_wait, 1, 6, NULL},
+    {reprise_launch, 1, 28, forward_28},
+    {reprise_launch, 1, 29, evaluation_29},
+    {reprise_launch, 2, 31, evaluation_31},
+    {reprise_signal, 2, 7, NULL},
+    {reprise_wait, 1, 7, NULL},
+    {reprise_launch, 1, 32, forward_32},
+    {reprise_launch, 1, 33, forward_33},
+    {reprise_launch, 2, 34, evaluation_34},
+    {reprise_launch, 3, 36, evaluation_36},
+    {reprise_signal, 3, 8, NULL},
+    {reprise_wait, 2, 8, NULL},
+    {reprise_launch, 2, 37, forward_37},
+    {reprise_launch, 2, 38, evaluation_38},
+    {reprise_launch, 4, 40, evaluation_40},
+    {reprise_signal, 4, 9, NULL},
+    {reprise_wait, 2, 9, NULL},
+    {reprise_launch, 2, 41, forward_41},
+    {reprise_launch, 2, 42, evaluation_42},
+    {reprise_launch, 6, 44, evaluation_44},
+    {reprise_signal, 6, 10, NULL},
+    {reprise_wait, 2, 10, NULL},
+    {reprise_launch, 2, 45, forward_45},
+    {reprise_launch, 2, 46, evaluation_46},
+    {reprise_launch, 7, 48, evaluation_48},
+    {reprise_signal, 7, 11, NULL},
+    {reprise_wait, 2, 11, NULL},
+    {reprise_launch, 2, 49, forward_49},
+    {reprise_launch, 2, 50, forward_50},
+    {reprise_launch, 3, 51, evaluation_51},
+    {reprise_launch, 5, 53, evaluation_53},
+    {reprise_signal, 5, 12, NULL},
+    {reprise_wait, 3, 12, NULL},
+    {reprise_launch, 3, 54, forward_54},
+    {reprise_launch, 3, 55, evaluation_55},
+    {reprise_launch, 4, 57, evaluation_57},
+    {reprise_signal, 4, 13, NULL},
+    {reprise_wait, 3, 13, NULL},
+    {reprise_launch, 3, 58, forward_58},
+    {reprise_launch, 3, 59, evaluation_59},
+    {reprise_launch, 6, 61, evaluation_61},
+    {reprise_signal, 6, 14, NULL},
+    {reprise_wait, 3, 14, NULL},
+    {reprise_launch, 3, 62, forward_62},
+    {reprise_launch, 3, 63, evaluation_63},
+    {reprise_launch, 7, 65, evaluation_65},
+    {reprise_signal, 7, 15, NULL},
+    {reprise_wait, 3, 15, NULL},
+    {reprise_launch, 3, 66, forward_66},
+    {reprise_launch, 3, 67, forward_67},
+    {reprise_launch, 4, 68, evaluation_68},
+    {reprise_launch, 5, 70, evaluation_70},
+    {reprise_signal, 5, 16, NULL},
+    {reprise_wait, 4, 16, NULL},
+    {reprise_launch, 4, 71, forward_71},
+    {reprise_launch, 4, 72, evaluation_72},
+    {reprise_launch, 6, 74, evaluation_74},
+    {reprise_signal, 6, 17, NULL},
+    {reprise_wait, 4, 17, NULL},
+    {reprise_launch, 4, 75, forward_75},
+    {reprise_launch, 4, 76, evaluation_76},
+    {reprise_launch, 7, 78, evaluation_78},
+    {reprise_signal, 7, 18, NULL},
+    {reprise_wait, 4, 18, NULL},
+    {reprise_launch, 4, 79, forward_79},
+    {reprise_launch, 4, 80, evaluation_80},
+    {reprise_launch, 5, 82, evaluation_82},
+    {reprise_signal, 5, 19, NULL},
+    {reprise_wait, 4, 19, NULL},
+    {reprise_launch, 4, 83, forward_83},
+    {reprise_launch, 4, 84, forward_84},
+    {reprise_launch, 5, 85, evaluation_85},
+    {reprise_launch, 6, 87, evaluation_87},
+    {reprise_signal, 6, 20, NULL},
+    {reprise_wait, 5, 20, NULL},
+    {reprise_launch, 5, 88, forward_88},
+    {reprise_launch, 5, 89, evaluation_89},
+    {reprise_launch, 7, 91, evaluation_91},
+    {reprise_signal, 7, 21, NULL},
+    {reprise_wait, 5, 21, NULL},
+    {reprise_launch, 5, 92, forward_92},
+    {reprise_launch, 5, 93, evaluation_93},
+    {reprise_launch, 7, 95, evaluation_95},
+    {reprise_signal, 7, 22, NULL},
+    {reprise_wait, 5, 22, NULL},
+    {reprise_launch, 5, 96, forward_96},
+    {reprise_launch, 5, 97, evaluation_97},
+    {reprise_launch, 6, 99, evaluation_99},
+    {reprise_signal, 6, 23, NULL},
+    {reprise_wait, 5, 23, NULL},
+    {reprise_launch, 5, 100, forward_100},
+    {reprise_launch, 5, 101, forward_101},
+    {reprise_launch, 6, 102, evaluation_102},
+    {reprise_launch, 7, 104, evaluation_104},
+    {reprise_signal, 7, 24, NULL},
+    {reprise_wait, 6, 24, NULL},
+    {reprise_launch, 6, 105, forward_105},
+    {reprise_launch, 6, 106, evaluation_106},
+    {reprise_launch, 7, 108, evaluation_108},
+    {reprise_signal, 7, 25, NULL},
+    {reprise_wait, 6, 25, NULL},
+    {reprise_launch, 6, 109, forward_109},
+    {reprise_launch, 6, 110, evaluation_110},
+    {reprise_launch, 7, 112, evaluation_112},
+    {reprise_signal, 7, 26, NULL},
+    {reprise_wait, 6, 26, NULL},
+    {reprise_launch, 6, 113, forward_113},
+    {reprise_launch, 6, 114, evaluation_114},
+    {reprise_launch, 7, 116, evaluation_116},
+    {reprise_signal, 7, 27, NULL},
+    {reprise_wait, 6, 27, NULL},
+    {reprise_launch, 6, 117, forward_117},
+    {reprise_launch, 6, 118, forward_118},
+    {reprise_launch, 7, 119, evaluation_119},
+    {reprise_launch, 7, 121, evaluation_121},
+    {reprise_launch, 7, 122, forward_122},
+    {reprise_launch, 7, 123, evaluation_123},
+    {reprise_launch, 2, 125, evaluation_125},
+    {reprise_signal, 2, 28, NULL},
+    {reprise_wait, 7, 28, NULL},
+    {reprise_launch, 7, 126, forward_126},
+    {reprise_launch, 7, 127, evaluation_127},
+    {reprise_launch, 1, 129, evaluation_129},
+    {reprise_signal, 1, 29, NULL},
+    {reprise_wait, 7, 29, NULL},
+    {reprise_launch, 7, 130, forward_130},
+    {reprise_launch, 7, 131, evaluation_131},
+    {reprise_launch, 2, 133, evaluation_133},
+    {reprise_signal, 2, 30, NULL},
+    {reprise_wait, 7, 30, NULL},
+    {reprise_launch, 7, 134, forward_134},
+    {reprise_launch, 7, 135, forward_135},
+    {reprise_launch, 2, 136, evaluation_136},
+    {reprise_launch, 1, 138, evaluation_138},
+    {reprise_signal, 1, 31, NULL},
+    {reprise_wait, 2, 31, NULL},
+    {reprise_launch, 2, 139, forward_139},
+    {reprise_launch, 2, 140, evaluation_140},
+    {reprise_launch, 5, 142, evaluation_142},
+    {reprise_signal, 5, 32, NULL},
+    {reprise_wait, 2, 32, NULL},
+    {reprise_launch, 2, 143, forward_143},
+    {reprise_launch, 2, 144, evaluation_144},
+    {reprise_launch, 0, 146, evaluation_146},
+    {reprise_signal, 0, 33, NULL},
+    {reprise_wait, 2, 33, NULL},
+    {reprise_launch, 2, 147, forward_147},
+    {reprise_launch, 2, 148, evaluation_148},
+    {reprise_launch, 1, 150, evaluation_150},
+    {reprise_signal, 1, 34, NULL},
+    {reprise_wait, 2, 34, NULL},
+    {reprise_launch, 2, 151, forward_151},
+    {reprise_launch, 2, 152, forward_152},
+    {reprise_launch, 5, 153, evaluation_153},
+    {reprise_launch, 4, 155, evaluation_155},
+    {reprise_signal, 4, 35, NULL},
+    {reprise_wait, 5, 35, NULL},
+    {reprise_launch, 5, 156, forward_156},
+    {reprise_launch, 5, 157, evaluation_157},
+    {reprise_launch, 0, 159, evaluation_159},
+    {reprise_signal, 0, 36, NULL},
+    {reprise_wait, 5, 36, NULL},
+    {reprise_launch, 5, 160, forward_160},
+    {reprise_launch, 5, 161, evaluation_161},
+    {reprise_launch, 1, 163, evaluation_163},
+    {reprise_signal, 1, 37, NULL},
+    {reprise_wait, 5, 37, NULL},
+    {reprise_launch, 5, 164, forward_164},
+    {reprise_launch, 5, 165, evaluation_165},
+    {reprise_launch, 4, 167, evaluation_167},
+    {reprise_signal, 4, 38, NULL},
+    {reprise_wait, 5, 38, NULL},
+    {reprise_launch, 5, 168, forward_168},
+    {reprise_launch, 5, 169, forward_169},
+    {reprise_launch, 1, 170, evaluation_170},
+    {reprise_launch, 0, 172, evaluation_172},
+    {reprise_signal, 0, 39, NULL},
+    {reprise_wait, 1, 39, NULL},
+    {reprise_launch, 1, 173, forward_173},
+    {reprise_launch, 1, 174, evaluation_174},
+    {reprise_launch, 4, 176, evaluation_176},
+    {reprise_signal, 4, 40, NULL},
+    {reprise_wait, 1, 40, NULL},
+    {reprise_launch, 1, 177, forward_177},
+    {reprise_launch, 1, 178, evaluation_178},
+    {reprise_launch, 3, 180, evaluation_180},
+    {reprise_signal, 3, 41, NULL},
+    {reprise_wait, 1, 41, NULL},
+    {reprise_launch, 1, 181, forward_181},
+    {reprise_launch, 1, 182, evaluation_182},
+    {reprise_launch, 0, 184, evaluation_184},
+    {reprise_signal, 0, 42, NULL},
+    {reprise_wait, 1, 42, NULL},
+    {reprise_launch, 1, 185, forward_185},
+    {reprise_launch, 1, 186, forward_186},
+    {reprise_launch, 7, 187, evaluation_187},
+    {reprise_launch, 4, 189, evaluation_189},
+    {reprise_signal, 4, 43, NULL},
+    {reprise_wait, 7, 43, NULL},
+    {reprise_launch, 7, 190, forward_190},
+    {reprise_launch, 7, 191, evaluation_191},
+    {reprise_launch, 3, 193, evaluation_193},
+    {reprise_signal, 3, 44, NULL},
+    {reprise_wait, 7, 44, NULL},
+    {reprise_launch, 7, 194, forward_194},
+    {reprise_launch, 7, 195, evaluation_195},
+    {reprise_launch, 0, 197, evaluation_197},
+    {reprise_signal, 0, 45, NULL},
+    {reprise_wait, 7, 45, NULL},
+    {reprise_launch, 7, 198, forward_198},
+    {reprise_launch, 7, 199, evaluation_199},
+    {reprise_launch, 4, 201, evaluation_201},
+    {reprise_signal, 4, 46, NULL},
+    {reprise_wait, 7, 46, NULL},
+    {reprise_launch, 7, 202, forward_202},
+    {reprise_launch, 7, 203, forward_203},
+    {reprise_join, 8, 0, NULL},
 };
 
 // The backward pass with cotangents for o2m_cls, o2m_box, o2o_cls, o2o_box.
 static const struct reprise_step steps_backward_0[] = {
-    {reprise_fork, 4, 0, NULL},
+    {reprise_fork, 8, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
+    {reprise_launch, 1, 1, backward_0_1},
+    {reprise_signal, 1, 14, NULL},
+    {reprise_launch, 2, 2, backward_0_2},
+    {reprise_launch, 0, 3, backward_0_3},
+    {reprise_launch, 0, 4, backward_0_4},
     {reprise_signal, 0, 0, NULL},
-    {reprise_launch, 0, 1, backward_0_1},
-    {reprise_signal, 0, 1, NULL},
-    {reprise_launch, 0, 2, backward_0_2},
+    {reprise_launch, 0, 5, backward_0_5},
     {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 3, backward_0_3},
+    {reprise_launch, 1, 6, backward_0_6},
+    {reprise_signal, 1, 34, NULL},
+    {reprise_launch, 0, 7, backward_0_7},
+    {reprise_launch, 0, 8, backward_0_8},
+    {reprise_signal, 0, 1, NULL},
+    {reprise_launch, 0, 9, backward_0_9},
     {reprise_wait, 1, 1, NULL},
-    {reprise_launch, 1, 4, backward_0_4},
-    {reprise_signal, 1, 2, NULL},
-    {reprise_launch, 1, 5, backward_0_5},
-    {reprise_wait, 2, 2, NULL},
-    {reprise_launch, 2, 6, backward_0_6},
-    {reprise_signal, 2, 3, NULL},
-    {reprise_launch, 1, 7, backward_0_7},
-    {reprise_wait, 1, 3, NULL},
-    {reprise_launch, 1, 8, backward_0_8},
-    {reprise_signal, 1, 4, NULL},
-    {reprise_launch, 1, 9, backward_0_9},
-    {reprise_wait, 3, 4, NULL},
-    {reprise_launch, 3, 10, backward_0_10},
-    {reprise_signal, 3, 5, NULL},
-    {reprise_launch, 1, 11, backward_0_11},
-    {reprise_wait, 1, 5, NULL},
-    {reprise_launch, 1, 12, backward_0_12},
-    {reprise_signal, 1, 6, NULL},
-    {reprise_launch, 1, 13, backward_0_13},
-    {reprise_wait, 0, 6, NULL},
-    {reprise_launch, 0, 14, backward_0_14},
-    {reprise_signal, 0, 7, NULL},
-    {reprise_launch, 1, 15, backward_0_15},
-    {reprise_wait, 1, 7, NULL},
-    {reprise_launch, 1, 16, backward_0_16},
-    {reprise_signal, 1, 8, NULL},
-    {reprise_launch, 1, 17, backward_0_17},
-    {reprise_wait, 2, 8, NULL},
-    {reprise_launch, 2, 18, backward_0_18},
-    {reprise_wait, 3, 8, NULL},
-    {reprise_launch, 3, 19, backward_0_19},
-    {reprise_launch, 0, 20, backward_0_20},
-    {reprise_signal, 0, 9, NULL},
-    {reprise_launch, 0, 21, backward_0_21},
-    {reprise_launch, 3, 22, backward_0_22},
-    {reprise_wait, 3, 9, NULL},
-    {reprise_launch, 3, 23, backward_0_23},
-    {reprise_signal, 3, 10, NULL},
-    {reprise_launch, 3, 24, backward_0_24},
-    {reprise_wait, 1, 10, NULL},
-    {reprise_launch, 1, 25, backward_0_25},
-    {reprise_signal, 1, 11, NULL},
-    {reprise_launch, 3, 26, backward_0_26},
-    {reprise_wait, 3, 11, NULL},
-    {reprise_launch, 3, 27, backward_0_27},
-    {reprise_signal, 3, 12, NULL},
-    {reprise_launch, 3, 28, backward_0_28},
-    {reprise_wait, 2, 12, NULL},
-    {reprise_launch, 2, 29, backward_0_29},
-    {reprise_signal, 2, 13, NULL},
-    {reprise_launch, 3, 30, backward_0_30},
-    {reprise_wait, 3, 13, NULL},
-    {reprise_launch, 3, 31, backward_0_31},
-    {reprise_signal, 3, 14, NULL},
-    {reprise_launch, 3, 32, backward_0_32},
-    {reprise_wait, 0, 14, NULL},
-    {reprise_launch, 0, 33, backward_0_33},
-    {reprise_signal, 0, 15, NULL},
-    {reprise_launch, 3, 34, backward_0_34},
-    {reprise_wait, 3, 15, NULL},
-    {reprise_launch, 3, 35, backward_0_35},
-    {reprise_signal, 3, 16, NULL},
-    {reprise_launch, 3, 36, backward_0_36},
-    {reprise_wait, 1, 16, NULL},
-    {reprise_launch, 1, 37, backward_0_37},
-    {reprise_wait, 2, 16, NULL},
-    {reprise_launch, 2, 38, backward_0_38},
-    {reprise_launch, 0, 39, backward_0_39},
+    {reprise_launch, 1, 10, backward_0_10},
+    {reprise_signal, 1, 19, NULL},
+    {reprise_launch, 0, 11, backward_0_11},
+    {reprise_launch, 0, 12, backward_0_12},
+    {reprise_signal, 0, 2, NULL},
+    {reprise_launch, 0, 13, backward_0_13},
+    {reprise_wait, 1, 2, NULL},
+    {reprise_launch, 1, 14, backward_0_14},
+    {reprise_signal, 1, 23, NULL},
+    {reprise_launch, 0, 15, backward_0_15},
+    {reprise_launch, 0, 16, backward_0_16},
+    {reprise_signal, 0, 3, NULL},
+    {reprise_launch, 0, 17, backward_0_17},
     {reprise_signal, 0, 17, NULL},
-    {reprise_launch, 0, 40, backward_0_40},
-    {reprise_launch, 2, 41, backward_0_41},
-    {reprise_wait, 2, 17, NULL},
-    {reprise_launch, 2, 42, backward_0_42},
-    {reprise_signal, 2, 18, NULL},
-    {reprise_launch, 2, 43, backward_0_43},
-    {reprise_wait, 3, 18, NULL},
-    {reprise_launch, 3, 44, backward_0_44},
-    {reprise_signal, 3, 19, NULL},
-    {reprise_launch, 2, 45, backward_0_45},
-    {reprise_wait, 2, 19, NULL},
-    {reprise_launch, 2, 46, backward_0_46},
-    {reprise_signal, 2, 20, NULL},
-    {reprise_launch, 2, 47, backward_0_47},
+    {reprise_wait, 1, 3, NULL},
+    {reprise_launch, 1, 18, backward_0_18},
+    {reprise_signal, 1, 27, NULL},
+    {reprise_launch, 3, 19, backward_0_19},
+    {reprise_launch, 4, 20, backward_0_20},
+    {reprise_signal, 4, 21, NULL},
+    {reprise_launch, 5, 21, backward_0_21},
+    {reprise_launch, 3, 22, backward_0_22},
+    {reprise_launch, 3, 23, backward_0_23},
+    {reprise_signal, 3, 4, NULL},
+    {reprise_launch, 3, 24, backward_0_24},
+    {reprise_wait, 4, 4, NULL},
+    {reprise_launch, 4, 25, backward_0_25},
+    {reprise_launch, 3, 26, backward_0_26},
+    {reprise_launch, 3, 27, backward_0_27},
+    {reprise_signal, 3, 5, NULL},
+    {reprise_launch, 3, 28, backward_0_28},
+    {reprise_wait, 4, 5, NULL},
+    {reprise_launch, 4, 29, backward_0_29},
+    {reprise_launch, 3, 30, backward_0_30},
+    {reprise_launch, 3, 31, backward_0_31},
+    {reprise_signal, 3, 6, NULL},
+    {reprise_launch, 3, 32, backward_0_32},
+    {reprise_wait, 4, 6, NULL},
+    {reprise_launch, 4, 33, backward_0_33},
+    {reprise_launch, 3, 34, backward_0_34},
+    {reprise_launch, 3, 35, backward_0_35},
+    {reprise_signal, 3, 7, NULL},
+    {reprise_launch, 3, 36, backward_0_36},
+    {reprise_signal, 3, 25, NULL},
+    {reprise_wait, 0, 7, NULL},
+    {reprise_launch, 0, 37, backward_0_37},
+    {reprise_signal, 0, 44, NULL},
+    {reprise_launch, 6, 38, backward_0_38},
+    {reprise_launch, 7, 39, backward_0_39},
+    {reprise_launch, 2, 40, backward_0_40},
+    {reprise_launch, 6, 41, backward_0_41},
+    {reprise_launch, 6, 42, backward_0_42},
+    {reprise_signal, 6, 8, NULL},
+    {reprise_launch, 6, 43, backward_0_43},
+    {reprise_wait, 2, 8, NULL},
+    {reprise_launch, 2, 44, backward_0_44},
+    {reprise_launch, 6, 45, backward_0_45},
+    {reprise_launch, 6, 46, backward_0_46},
+    {reprise_signal, 6, 9, NULL},
+    {reprise_launch, 6, 47, backward_0_47},
+    {reprise_wait, 2, 9, NULL},
+    {reprise_launch, 2, 48, backward_0_48},
+    {reprise_signal, 2, 38, NULL},
+    {reprise_launch, 6, 49, backward_0_49},
+    {reprise_launch, 6, 50, backward_0_50},
+    {reprise_signal, 6, 10, NULL},
+    {reprise_launch, 6, 51, backward_0_51},
+    {reprise_signal, 6, 48, NULL},
+    {reprise_wait, 4, 10, NULL},
+    {reprise_launch, 4, 52, backward_0_52},
+    {reprise_launch, 6, 53, backward_0_53},
+    {reprise_launch, 6, 54, backward_0_54},
+    {reprise_signal, 6, 11, NULL},
+    {reprise_launch, 6, 55, backward_0_55},
+    {reprise_signal, 6, 32, NULL},
+    {reprise_wait, 0, 11, NULL},
+    {reprise_launch, 0, 56, backward_0_56},
+    {reprise_launch, 5, 57, backward_0_57},
+    {reprise_signal, 5, 12, NULL},
+    {reprise_launch, 7, 58, backward_0_58},
+    {reprise_launch, 5, 59, backward_0_59},
+    {reprise_wait, 7, 12, NULL},
+    {reprise_launch, 7, 60, backward_0_60},
+    {reprise_launch, 7, 61, backward_0_61},
+    {reprise_signal, 7, 13, NULL},
+    {reprise_launch, 7, 62, backward_0_62},
+    {reprise_wait, 5, 13, NULL},
+    {reprise_launch, 5, 63, backward_0_63},
+    {reprise_launch, 7, 64, backward_0_64},
+    {reprise_wait, 7, 14, NULL},
+    {reprise_launch, 7, 65, backward_0_65},
+    {reprise_signal, 7, 15, NULL},
+    {reprise_launch, 7, 66, backward_0_66},
+    {reprise_wait, 5, 15, NULL},
+    {reprise_launch, 5, 67, backward_0_67},
+    {reprise_launch, 7, 68, backward_0_68},
+    {reprise_launch, 7, 69, backward_0_69},
+    {reprise_signal, 7, 16, NULL},
+    {reprise_launch, 7, 70, backward_0_70},
+    {reprise_wait, 2, 16, NULL},
+    {reprise_launch, 2, 71, backward_0_71},
+    {reprise_launch, 7, 72, backward_0_72},
+    {reprise_launch, 7, 73, backward_0_73},
+    {reprise_signal, 7, 18, NULL},
+    {reprise_wait, 7, 17, NULL},
+    {reprise_launch, 7, 74, backward_0_74},
+    {reprise_wait, 4, 18, NULL},
+    {reprise_launch, 4, 75, backward_0_75},
+    {reprise_wait, 5, 19, NULL},
+    {reprise_launch, 5, 76, backward_0_76},
+    {reprise_launch, 5, 77, backward_0_77},
+    {reprise_launch, 5, 78, backward_0_78},
+    {reprise_launch, 5, 79, backward_0_79},
+    {reprise_wait, 5, 3, NULL},
+    {reprise_launch, 5, 80, backward_0_80},
+    {reprise_signal, 5, 20, NULL},
+    {reprise_launch, 5, 81, backward_0_81},
     {reprise_wait, 1, 20, NULL},
-    {reprise_launch, 1, 48, backward_0_48},
-    {reprise_signal, 1, 21, NULL},
-    {reprise_launch, 2, 49, backward_0_49},
-    {reprise_wait, 2, 21, NULL},
-    {reprise_launch, 2, 50, backward_0_50},
-    {reprise_signal, 2, 22, NULL},
-    {reprise_launch, 2, 51, backward_0_51},
-    {reprise_wait, 0, 22, NULL},
-    {reprise_launch, 0, 52, backward_0_52},
-    {reprise_signal, 0, 23, NULL},
-    {reprise_launch, 2, 53, backward_0_53},
-    {reprise_wait, 2, 23, NULL},
-    {reprise_launch, 2, 54, backward_0_54},
-    {reprise_signal, 2, 24, NULL},
-    {reprise_launch, 2, 55, backward_0_55},
-    {reprise_wait, 3, 24, NULL},
-    {reprise_launch, 3, 56, backward_0_56},
-    {reprise_launch, 1, 57, backward_0_57},
-    {reprise_launch, 0, 58, backward_0_58},
-    {reprise_signal, 0, 25, NULL},
-    {reprise_launch, 0, 59, backward_0_59},
-    {reprise_launch, 1, 60, backward_0_60},
-    {reprise_wait, 1, 25, NULL},
-    {reprise_launch, 1, 61, backward_0_61},
-    {reprise_signal, 1, 26, NULL},
-    {reprise_launch, 1, 62, backward_0_62},
-    {reprise_wait, 2, 26, NULL},
-    {reprise_launch, 2, 63, backward_0_63},
-    {reprise_signal, 2, 27, NULL},
-    {reprise_launch, 1, 64, backward_0_64},
-    {reprise_wait, 1, 27, NULL},
-    {reprise_launch, 1, 65, backward_0_65},
-    {reprise_signal, 1, 28, NULL},
-    {reprise_launch, 1, 66, backward_0_66},
-    {reprise_wait, 3, 28, NULL},
-    {reprise_launch, 3, 67, backward_0_67},
-    {reprise_signal, 3, 29, NULL},
-    {reprise_launch, 1, 68, backward_0_68},
-    {reprise_wait, 1, 29, NULL},
-    {reprise_launch, 1, 69, backward_0_69},
-    {reprise_signal, 1, 30, NULL},
-    {reprise_launch, 1, 70, backward_0_70},
-    {reprise_wait, 0, 30, NULL},
-    {reprise_launch, 0, 71, backward_0_71},
-    {reprise_signal, 0, 31, NULL},
-    {reprise_launch, 1, 72, backward_0_72},
-    {reprise_wait, 1, 31, NULL},
-    {reprise_launch, 1, 73, backward_0_73},
-    {reprise_signal, 1, 32, NULL},
-    {reprise_launch, 1, 74, backward_0_74},
-    {reprise_wait, 2, 32, NULL},
-    {reprise_launch, 2, 75, backward_0_75},
-    {reprise_launch, 3, 76, backward_0_76},
-    {reprise_launch, 0, 77, backward_0_77},
-    {reprise_signal, 0, 33, NULL},
-    {reprise_launch, 0, 78, backward_0_78},
-    {reprise_launch, 3, 79, backward_0_79},
-    {reprise_wait, 3, 33, NULL},
-    {reprise_launch, 3, 80, backward_0_80},
-    {reprise_signal, 3, 34, NULL},
-    {reprise_launch, 3, 81, backward_0_81},
-    {reprise_wait, 1, 34, NULL},
     {reprise_launch, 1, 82, backward_0_82},
-    {reprise_signal, 1, 35, NULL},
-    {reprise_launch, 3, 83, backward_0_83},
-    {reprise_wait, 3, 35, NULL},
-    {reprise_launch, 3, 84, backward_0_84},
-    {reprise_signal, 3, 36, NULL},
-    {reprise_launch, 3, 85, backward_0_85},
-    {reprise_wait, 2, 36, NULL},
-    {reprise_launch, 2, 86, backward_0_86},
-    {reprise_signal, 2, 37, NULL},
-    {reprise_launch, 3, 87, backward_0_87},
-    {reprise_wait, 3, 37, NULL},
-    {reprise_launch, 3, 88, backward_0_88},
-    {reprise_signal, 3, 38, NULL},
-    {reprise_launch, 3, 89, backward_0_89},
-    {reprise_wait, 0, 38, NULL},
-    {reprise_launch, 0, 90, backward_0_90},
-    {reprise_signal, 0, 39, NULL},
-    {reprise_launch, 3, 91, backward_0_91},
-    {reprise_wait, 3, 39, NULL},
-    {reprise_launch, 3, 92, backward_0_92},
-    {reprise_signal, 3, 40, NULL},
-    {reprise_launch, 3, 93, backward_0_93},
-    {reprise_wait, 1, 40, NULL},
-    {reprise_launch, 1, 94, backward_0_94},
+    {reprise_launch, 5, 83, backward_0_83},
+    {reprise_wait, 5, 21, NULL},
+    {reprise_launch, 5, 84, backward_0_84},
+    {reprise_signal, 5, 22, NULL},
+    {reprise_launch, 5, 85, backward_0_85},
+    {reprise_wait, 3, 22, NULL},
+    {reprise_launch, 3, 86, backward_0_86},
+    {reprise_signal, 3, 61, NULL},
+    {reprise_launch, 5, 87, backward_0_87},
+    {reprise_launch, 5, 88, backward_0_88},
+    {reprise_signal, 5, 24, NULL},
+    {reprise_wait, 5, 23, NULL},
+    {reprise_launch, 5, 89, backward_0_89},
+    {reprise_wait, 3, 24, NULL},
+    {reprise_launch, 3, 90, backward_0_90},
+    {reprise_signal, 3, 66, NULL},
+    {reprise_launch, 5, 91, backward_0_91},
+    {reprise_launch, 5, 92, backward_0_92},
+    {reprise_signal, 5, 26, NULL},
+    {reprise_wait, 5, 25, NULL},
+    {reprise_launch, 5, 93, backward_0_93},
+    {reprise_signal, 5, 46, NULL},
+    {reprise_wait, 3, 26, NULL},
+    {reprise_launch, 3, 94, backward_0_94},
+    {reprise_wait, 2, 17, NULL},
+    {reprise_wait, 2, 27, NULL},
     {reprise_launch, 2, 95, backward_0_95},
-    {reprise_launch, 0, 96, backward_0_96},
-    {reprise_signal, 0, 41, NULL},
-    {reprise_launch, 0, 97, backward_0_97},
-    {reprise_launch, 2, 98, backward_0_98},
-    {reprise_wait, 2, 41, NULL},
-    {reprise_launch, 2, 99, backward_0_99},
-    {reprise_signal, 2, 42, NULL},
-    {reprise_launch, 2, 100, backward_0_100},
-    {reprise_wait, 3, 42, NULL},
-    {reprise_launch, 3, 101, backward_0_101},
-    {reprise_signal, 3, 43, NULL},
-    {reprise_launch, 2, 102, backward_0_102},
-    {reprise_wait, 2, 43, NULL},
-    {reprise_launch, 2, 103, backward_0_103},
-    {reprise_signal, 2, 44, NULL},
-    {reprise_launch, 2, 104, backward_0_104},
-    {reprise_wait, 1, 44, NULL},
-    {reprise_launch, 1, 105, backward_0_105},
-    {reprise_signal, 1, 45, NULL},
-    {reprise_launch, 2, 106, backward_0_106},
-    {reprise_wait, 2, 45, NULL},
-    {reprise_launch, 2, 107, backward_0_107},
-    {reprise_signal, 2, 46, NULL},
-    {reprise_launch, 2, 108, backward_0_108},
-    {reprise_wait, 0, 46, NULL},
+    {reprise_signal, 2, 28, NULL},
+    {reprise_launch, 2, 96, backward_0_96},
+    {reprise_launch, 1, 97, backward_0_97},
+    {reprise_wait, 4, 28, NULL},
+    {reprise_launch, 4, 98, backward_0_98},
+    {reprise_wait, 4, 7, NULL},
+    {reprise_launch, 4, 99, backward_0_99},
+    {reprise_signal, 4, 29, NULL},
+    {reprise_launch, 4, 100, backward_0_100},
+    {reprise_wait, 2, 29, NULL},
+    {reprise_launch, 2, 101, backward_0_101},
+    {reprise_launch, 4, 102, backward_0_102},
+    {reprise_launch, 4, 103, backward_0_103},
+    {reprise_signal, 4, 30, NULL},
+    {reprise_launch, 4, 104, backward_0_104},
+    {reprise_wait, 0, 30, NULL},
+    {reprise_launch, 0, 105, backward_0_105},
+    {reprise_signal, 0, 70, NULL},
+    {reprise_launch, 4, 106, backward_0_106},
+    {reprise_launch, 4, 107, backward_0_107},
+    {reprise_signal, 4, 31, NULL},
+    {reprise_launch, 4, 108, backward_0_108},
+    {reprise_wait, 0, 31, NULL},
     {reprise_launch, 0, 109, backward_0_109},
-    {reprise_signal, 0, 47, NULL},
-    {reprise_launch, 2, 110, backward_0_110},
-    {reprise_wait, 2, 47, NULL},
-    {reprise_launch, 2, 111, backward_0_111},
-    {reprise_signal, 2, 48, NULL},
-    {reprise_launch, 2, 112, backward_0_112},
-    {reprise_wait, 3, 48, NULL},
-    {reprise_launch, 3, 113, backward_0_113},
-    {reprise_launch, 1, 114, backward_0_114},
-    {reprise_launch, 0, 115, backward_0_115},
-    {reprise_signal, 0, 49, NULL},
-    {reprise_launch, 0, 116, backward_0_116},
+    {reprise_signal, 0, 74, NULL},
+    {reprise_launch, 4, 110, backward_0_110},
+    {reprise_launch, 4, 111, backward_0_111},
+    {reprise_signal, 4, 33, NULL},
+    {reprise_wait, 4, 32, NULL},
+    {reprise_launch, 4, 112, backward_0_112},
+    {reprise_signal, 4, 53, NULL},
+    {reprise_wait, 0, 33, NULL},
+    {reprise_launch, 0, 113, backward_0_113},
+    {reprise_wait, 7, 34, NULL},
+    {reprise_launch, 7, 114, backward_0_114},
+    {reprise_signal, 7, 35, NULL},
+    {reprise_launch, 1, 115, backward_0_115},
+    {reprise_launch, 7, 116, backward_0_116},
+    {reprise_wait, 1, 35, NULL},
     {reprise_launch, 1, 117, backward_0_117},
-    {reprise_wait, 1, 49, NULL},
     {reprise_launch, 1, 118, backward_0_118},
-    {reprise_signal, 1, 50, NULL},
+    {reprise_signal, 1, 36, NULL},
     {reprise_launch, 1, 119, backward_0_119},
-    {reprise_wait, 2, 50, NULL},
-    {reprise_launch, 2, 120, backward_0_120},
-    {reprise_signal, 2, 51, NULL},
+    {reprise_wait, 7, 36, NULL},
+    {reprise_launch, 7, 120, backward_0_120},
     {reprise_launch, 1, 121, backward_0_121},
-    {reprise_wait, 1, 51, NULL},
     {reprise_launch, 1, 122, backward_0_122},
-    {reprise_signal, 1, 52, NULL},
+    {reprise_signal, 1, 37, NULL},
     {reprise_launch, 1, 123, backward_0_123},
-    {reprise_wait, 3, 52, NULL},
-    {reprise_launch, 3, 124, backward_0_124},
-    {reprise_signal, 3, 53, NULL},
+    {reprise_wait, 6, 37, NULL},
+    {reprise_launch, 6, 124, backward_0_124},
     {reprise_launch, 1, 125, backward_0_125},
-    {reprise_wait, 1, 53, NULL},
     {reprise_launch, 1, 126, backward_0_126},
-    {reprise_signal, 1, 54, NULL},
+    {reprise_signal, 1, 39, NULL},
+    {reprise_wait, 1, 38, NULL},
     {reprise_launch, 1, 127, backward_0_127},
-    {reprise_wait, 0, 54, NULL},
-    {reprise_launch, 0, 128, backward_0_128},
-    {reprise_signal, 0, 55, NULL},
+    {reprise_wait, 6, 39, NULL},
+    {reprise_launch, 6, 128, backward_0_128},
     {reprise_launch, 1, 129, backward_0_129},
-    {reprise_wait, 1, 55, NULL},
     {reprise_launch, 1, 130, backward_0_130},
-    {reprise_signal, 1, 56, NULL},
+    {reprise_signal, 1, 40, NULL},
     {reprise_launch, 1, 131, backward_0_131},
-    {reprise_wait, 2, 56, NULL},
-    {reprise_launch, 2, 132, backward_0_132},
-    {reprise_launch, 3, 133, backward_0_133},
-    {reprise_launch, 0, 134, backward_0_134},
-    {reprise_signal, 0, 57, NULL},
-    {reprise_launch, 0, 135, backward_0_135},
-    {reprise_launch, 3, 136, backward_0_136},
-    {reprise_wait, 3, 57, NULL},
-    {reprise_launch, 3, 137, backward_0_137},
-    {reprise_signal, 3, 58, NULL},
-    {reprise_launch, 3, 138, backward_0_138},
-    {reprise_wait, 1, 58, NULL},
-    {reprise_launch, 1, 139, backward_0_139},
     {reprise_signal, 1, 59, NULL},
-    {reprise_launch, 3, 140, backward_0_140},
-    {reprise_wait, 3, 59, NULL},
-    {reprise_launch, 3, 141, backward_0_141},
-    {reprise_signal, 3, 60, NULL},
-    {reprise_launch, 3, 142, backward_0_142},
-    {reprise_wait, 2, 60, NULL},
-    {reprise_launch, 2, 143, backward_0_143},
-    {reprise_signal, 2, 61, NULL},
-    {reprise_launch, 3, 144, backward_0_144},
-    {reprise_wait, 3, 61, NULL},
-    {reprise_launch, 3, 145, backward_0_145},
-    {reprise_signal, 3, 62, NULL},
-    {reprise_launch, 3, 146, backward_0_146},
-    {reprise_wait, 0, 62, NULL},
-    {reprise_launch, 0, 147, backward_0_147},
-    {reprise_signal, 0, 63, NULL},
-    {reprise_launch, 3, 148, backward_0_148},
-    {reprise_wait, 3, 63, NULL},
-    {reprise_launch, 3, 149, backward_0_149},
-    {reprise_signal, 3, 64, NULL},
-    {reprise_launch, 3, 150, backward_0_150},
-    {reprise_wait, 1, 64, NULL},
+    {reprise_wait, 3, 40, NULL},
+    {reprise_launch, 3, 132, backward_0_132},
+    {reprise_launch, 2, 133, backward_0_133},
+    {reprise_signal, 2, 41, NULL},
+    {reprise_launch, 7, 134, backward_0_134},
+    {reprise_signal, 7, 63, NULL},
+    {reprise_launch, 2, 135, backward_0_135},
+    {reprise_wait, 7, 41, NULL},
+    {reprise_launch, 7, 136, backward_0_136},
+    {reprise_launch, 7, 137, backward_0_137},
+    {reprise_signal, 7, 42, NULL},
+    {reprise_launch, 7, 138, backward_0_138},
+    {reprise_wait, 2, 42, NULL},
+    {reprise_launch, 2, 139, backward_0_139},
+    {reprise_launch, 7, 140, backward_0_140},
+    {reprise_launch, 7, 141, backward_0_141},
+    {reprise_signal, 7, 43, NULL},
+    {reprise_launch, 7, 142, backward_0_142},
+    {reprise_wait, 5, 43, NULL},
+    {reprise_launch, 5, 143, backward_0_143},
+    {reprise_launch, 7, 144, backward_0_144},
+    {reprise_launch, 7, 145, backward_0_145},
+    {reprise_signal, 7, 45, NULL},
+    {reprise_wait, 7, 25, NULL},
+    {reprise_wait, 7, 44, NULL},
+    {reprise_launch, 7, 146, backward_0_146},
+    {reprise_wait, 1, 45, NULL},
+    {reprise_launch, 1, 147, backward_0_147},
+    {reprise_launch, 7, 148, backward_0_148},
+    {reprise_wait, 7, 11, NULL},
+    {reprise_launch, 7, 149, backward_0_149},
+    {reprise_signal, 7, 47, NULL},
+    {reprise_wait, 7, 46, NULL},
+    {reprise_launch, 7, 150, backward_0_150},
+    {reprise_signal, 7, 67, NULL},
+    {reprise_wait, 1, 47, NULL},
     {reprise_launch, 1, 151, backward_0_151},
+    {reprise_wait, 2, 48, NULL},
     {reprise_launch, 2, 152, backward_0_152},
-    {reprise_launch, 0, 153, backward_0_153},
-    {reprise_signal, 0, 65, NULL},
-    {reprise_launch, 0, 154, backward_0_154},
-    {reprise_launch, 2, 155, backward_0_155},
-    {reprise_wait, 2, 65, NULL},
-    {reprise_launch, 2, 156, backward_0_156},
-    {reprise_signal, 2, 66, NULL},
-    {reprise_launch, 2, 157, backward_0_157},
-    {reprise_wait, 3, 66, NULL},
+    {reprise_signal, 2, 49, NULL},
+    {reprise_launch, 6, 153, backward_0_153},
+    {reprise_launch, 2, 154, backward_0_154},
+    {reprise_wait, 5, 49, NULL},
+    {reprise_launch, 5, 155, backward_0_155},
+    {reprise_launch, 5, 156, backward_0_156},
+    {reprise_signal, 5, 50, NULL},
+    {reprise_launch, 5, 157, backward_0_157},
+    {reprise_wait, 3, 50, NULL},
     {reprise_launch, 3, 158, backward_0_158},
-    {reprise_signal, 3, 67, NULL},
-    {reprise_launch, 2, 159, backward_0_159},
-    {reprise_wait, 2, 67, NULL},
-    {reprise_launch, 2, 160, backward_0_160},
-    {reprise_signal, 2, 68, NULL},
-    {reprise_launch, 2, 161, backward_0_161},
+    {reprise_launch, 5, 159, backward_0_159},
+    {reprise_launch, 5, 160, backward_0_160},
+    {reprise_signal, 5, 51, NULL},
+    {reprise_launch, 5, 161, backward_0_161},
+    {reprise_wait, 3, 51, NULL},
+    {reprise_launch, 3, 162, backward_0_162},
+    {reprise_launch, 5, 163, backward_0_163},
+    {reprise_launch, 5, 164, backward_0_164},
+    {reprise_signal, 5, 52, NULL},
+    {reprise_launch, 5, 165, backward_0_165},
+    {reprise_wait, 1, 52, NULL},
+    {reprise_launch, 1, 166, backward_0_166},
+    {reprise_launch, 5, 167, backward_0_167},
+    {reprise_wait, 5, 11, NULL},
+    {reprise_launch, 5, 168, backward_0_168},
+    {reprise_signal, 5, 54, NULL},
+    {reprise_wait, 5, 53, NULL},
+    {reprise_launch, 5, 169, backward_0_169},
+    {reprise_signal, 5, 75, NULL},
+    {reprise_wait, 1, 54, NULL},
+    {reprise_launch, 1, 170, backward_0_170},
+    {reprise_launch, 6, 171, backward_0_171},
+    {reprise_signal, 6, 55, NULL},
+    {reprise_launch, 2, 172, backward_0_172},
+    {reprise_launch, 6, 173, backward_0_173},
+    {reprise_wait, 2, 55, NULL},
+    {reprise_launch, 2, 174, backward_0_174},
+    {reprise_launch, 2, 175, backward_0_175},
+    {reprise_signal, 2, 56, NULL},
+    {reprise_launch, 2, 176, backward_0_176},
+    {reprise_wait, 6, 56, NULL},
+    {reprise_launch, 6, 177, backward_0_177},
+    {reprise_launch, 2, 178, backward_0_178},
+    {reprise_launch, 2, 179, backward_0_179},
+    {reprise_signal, 2, 57, NULL},
+    {reprise_launch, 2, 180, backward_0_180},
+    {reprise_wait, 6, 57, NULL},
+    {reprise_launch, 6, 181, backward_0_181},
+    {reprise_launch, 2, 182, backward_0_182},
+    {reprise_launch, 2, 183, backward_0_183},
+    {reprise_signal, 2, 58, NULL},
+    {reprise_launch, 2, 184, backward_0_184},
+    {reprise_wait, 7, 58, NULL},
+    {reprise_launch, 7, 185, backward_0_185},
+    {reprise_launch, 2, 186, backward_0_186},
+    {reprise_launch, 2, 187, backward_0_187},
+    {reprise_signal, 2, 60, NULL},
+    {reprise_wait, 2, 59, NULL},
+    {reprise_launch, 2, 188, backward_0_188},
+    {reprise_wait, 7, 60, NULL},
+    {reprise_launch, 7, 189, backward_0_189},
+    {reprise_wait, 0, 24, NULL},
+    {reprise_launch, 0, 190, backward_0_190},
+    {reprise_launch, 4, 191, backward_0_191},
+    {reprise_launch, 6, 192, backward_0_192},
+    {reprise_launch, 0, 193, backward_0_193},
+    {reprise_wait, 0, 61, NULL},
+    {reprise_launch, 0, 194, backward_0_194},
+    {reprise_signal, 0, 62, NULL},
+    {reprise_launch, 0, 195, backward_0_195},
+    {reprise_wait, 3, 62, NULL},
+    {reprise_launch, 3, 196, backward_0_196},
+    {reprise_launch, 0, 197, backward_0_197},
+    {reprise_wait, 0, 63, NULL},
+    {reprise_launch, 0, 198, backward_0_198},
+    {reprise_signal, 0, 64, NULL},
+    {reprise_launch, 0, 199, backward_0_199},
+    {reprise_wait, 3, 64, NULL},
+    {reprise_launch, 3, 200, backward_0_200},
+    {reprise_launch, 0, 201, backward_0_201},
+    {reprise_launch, 0, 202, backward_0_202},
+    {reprise_signal, 0, 65, NULL},
+    {reprise_wait, 0, 26, NULL},
+    {reprise_launch, 0, 203, backward_0_203},
+    {reprise_wait, 3, 65, NULL},
+    {reprise_launch, 3, 204, backward_0_204},
+    {reprise_launch, 0, 205, backward_0_205},
+    {reprise_wait, 0, 66, NULL},
+    {reprise_launch, 0, 206, backward_0_206},
+    {reprise_signal, 0, 68, NULL},
+    {reprise_wait, 0, 67, NULL},
+    {reprise_launch, 0, 207, backward_0_207},
     {reprise_wait, 1, 68, NULL},
-    {reprise_launch, 1, 162, backward_0_162},
-    {reprise_signal, 1, 69, NULL},
-    {reprise_launch, 2, 163, backward_0_163},
-    {reprise_wait, 2, 69, NULL},
-    {reprise_launch, 2, 164, backward_0_164},
-    {reprise_signal, 2, 70, NULL},
-    {reprise_launch, 2, 165, backward_0_165},
-    {reprise_wait, 0, 70, NULL},
-    {reprise_launch, 0, 166, backward_0_166},
-    {reprise_signal, 0, 71, NULL},
-    {reprise_launch, 2, 167, backward_0_167},
-    {reprise_wait, 2, 71, NULL},
-    {reprise_launch, 2, 168, backward_0_168},
-    {reprise_signal, 2, 72, NULL},
-    {reprise_launch, 2, 169, backward_0_169},
-    {reprise_wait, 3, 72, NULL},
-    {reprise_launch, 3, 170, backward_0_170},
-    {reprise_launch, 1, 171, backward_0_171},
-    {reprise_launch, 0, 172, backward_0_172},
-    {reprise_signal, 0, 73, NULL},
-    {reprise_launch, 0, 173, backward_0_173},
-    {reprise_launch, 1, 174, backward_0_174},
-    {reprise_wait, 1, 73, NULL},
-    {reprise_launch, 1, 175, backward_0_175},
-    {reprise_signal, 1, 74, NULL},
-    {reprise_launch, 1, 176, backward_0_176},
-    {reprise_wait, 2, 74, NULL},
-    {reprise_launch, 2, 177, backward_0_177},
-    {reprise_signal, 2, 75, NULL},
-    {reprise_launch, 1, 178, backward_0_178},
-    {reprise_wait, 1, 75, NULL},
-    {reprise_launch, 1, 179, backward_0_179},
-    {reprise_signal, 1, 76, NULL},
-    {reprise_launch, 1, 180, backward_0_180},
-    {reprise_wait, 3, 76, NULL},
-    {reprise_launch, 3, 181, backward_0_181},
-    {reprise_signal, 3, 77, NULL},
-    {reprise_launch, 1, 182, backward_0_182},
-    {reprise_wait, 1, 77, NULL},
-    {reprise_launch, 1, 183, backward_0_183},
-    {reprise_signal, 1, 78, NULL},
-    {reprise_launch, 1, 184, backward_0_184},
-    {reprise_wait, 0, 78, NULL},
-    {reprise_launch, 0, 185, backward_0_185},
-    {reprise_signal, 0, 79, NULL},
-    {reprise_launch, 1, 186, backward_0_186},
-    {reprise_wait, 1, 79, NULL},
-    {reprise_launch, 1, 187, backward_0_187},
-    {reprise_signal, 1, 80, NULL},
-    {reprise_launch, 1, 188, backward_0_188},
-    {reprise_wait, 2, 80, NULL},
-    {reprise_launch, 2, 189, backward_0_189},
-    {reprise_launch, 3, 190, backward_0_190},
-    {reprise_launch, 0, 191, backward_0_191},
-    {reprise_signal, 0, 81, NULL},
-    {reprise_launch, 0, 192, backward_0_192},
-    {reprise_launch, 3, 193, backward_0_193},
-    {reprise_wait, 3, 81, NULL},
-    {reprise_launch, 3, 194, backward_0_194},
-    {reprise_signal, 3, 82, NULL},
-    {reprise_launch, 3, 195, backward_0_195},
-    {reprise_wait, 1, 82, NULL},
-    {reprise_launch, 1, 196, backward_0_196},
-    {reprise_signal, 1, 83, NULL},
-    {reprise_launch, 3, 197, backward_0_197},
-    {reprise_wait, 3, 83, NULL},
-    {reprise_launch, 3, 198, backward_0_198},
-    {reprise_signal, 3, 84, NULL},
-    {reprise_launch, 3, 199, backward_0_199},
-    {reprise_wait, 2, 84, NULL},
-    {reprise_launch, 2, 200, backward_0_200},
-    {reprise_signal, 2, 85, NULL},
-    {reprise_launch, 3, 201, backward_0_201},
-    {reprise_wait, 3, 85, NULL},
-    {reprise_launch, 3, 202, backward_0_202},
-    {reprise_signal, 3, 86, NULL},
-    {reprise_launch, 3, 203, backward_0_203},
-    {reprise_wait, 0, 86, NULL},
-    {reprise_launch, 0, 204, backward_0_204},
-    {reprise_signal, 0, 87, NULL},
-    {reprise_launch, 3, 205, backward_0_205},
-    {reprise_wait, 3, 87, NULL},
-    {reprise_launch, 3, 206, backward_0_206},
-    {reprise_signal, 3, 88, NULL},
-    {reprise_launch, 3, 207, backward_0_207},
-    {reprise_wait, 1, 88, NULL},
     {reprise_launch, 1, 208, backward_0_208},
-    {reprise_launch, 2, 209, backward_0_209},
-    {reprise_launch, 0, 210, backward_0_210},
-    {reprise_signal, 0, 89, NULL},
-    {reprise_launch, 0, 211, backward_0_211},
-    {reprise_launch, 2, 212, backward_0_212},
-    {reprise_wait, 2, 89, NULL},
-    {reprise_launch, 2, 213, backward_0_213},
-    {reprise_signal, 2, 90, NULL},
-    {reprise_launch, 2, 214, backward_0_214},
-    {reprise_wait, 3, 90, NULL},
-    {reprise_launch, 3, 215, backward_0_215},
-    {reprise_signal, 3, 91, NULL},
-    {reprise_launch, 2, 216, backward_0_216},
-    {reprise_wait, 2, 91, NULL},
-    {reprise_launch, 2, 217, backward_0_217},
-    {reprise_signal, 2, 92, NULL},
-    {reprise_launch, 2, 218, backward_0_218},
-    {reprise_wait, 1, 92, NULL},
-    {reprise_launch, 1, 219, backward_0_219},
-    {reprise_signal, 1, 93, NULL},
-    {reprise_launch, 2, 220, backward_0_220},
-    {reprise_wait, 2, 93, NULL},
-    {reprise_launch, 2, 221, backward_0_221},
-    {reprise_signal, 2, 94, NULL},
-    {reprise_launch, 2, 222, backward_0_222},
-    {reprise_wait, 0, 94, NULL},
-    {reprise_launch, 0, 223, backward_0_223},
-    {reprise_signal, 0, 95, NULL},
-    {reprise_launch, 2, 224, backward_0_224},
-    {reprise_wait, 2, 95, NULL},
-    {reprise_launch, 2, 225, backward_0_225},
-    {reprise_signal, 2, 96, NULL},
-    {reprise_launch, 2, 226, backward_0_226},
-    {reprise_wait, 3, 96, NULL},
-    {reprise_launch, 3, 227, backward_0_227},
-    {reprise_join, 4, 0, NULL},
+    {reprise_wait, 6, 31, NULL},
+    {reprise_launch, 6, 209, backward_0_209},
+    {reprise_signal, 6, 69, NULL},
+    {reprise_launch, 4, 210, backward_0_210},
+    {reprise_launch, 6, 211, backward_0_211},
+    {reprise_wait, 4, 69, NULL},
+    {reprise_launch, 4, 212, backward_0_212},
+    {reprise_wait, 4, 70, NULL},
+    {reprise_launch, 4, 213, backward_0_213},
+    {reprise_signal, 4, 71, NULL},
+    {reprise_launch, 4, 214, backward_0_214},
+    {reprise_wait, 6, 71, NULL},
+    {reprise_launch, 6, 215, backward_0_215},
+    {reprise_launch, 4, 216, backward_0_216},
+    {reprise_launch, 4, 217, backward_0_217},
+    {reprise_signal, 4, 72, NULL},
+    {reprise_launch, 4, 218, backward_0_218},
+    {reprise_wait, 2, 72, NULL},
+    {reprise_launch, 2, 219, backward_0_219},
+    {reprise_launch, 4, 220, backward_0_220},
+    {reprise_launch, 4, 221, backward_0_221},
+    {reprise_signal, 4, 73, NULL},
+    {reprise_launch, 4, 222, backward_0_222},
+    {reprise_wait, 5, 73, NULL},
+    {reprise_launch, 5, 223, backward_0_223},
+    {reprise_launch, 4, 224, backward_0_224},
+    {reprise_wait, 4, 74, NULL},
+    {reprise_launch, 4, 225, backward_0_225},
+    {reprise_signal, 4, 76, NULL},
+    {reprise_wait, 4, 75, NULL},
+    {reprise_launch, 4, 226, backward_0_226},
+    {reprise_wait, 0, 76, NULL},
+    {reprise_launch, 0, 227, backward_0_227},
+    {reprise_join, 8, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
-    {steps_forward_training, 157, 205},
-    {steps_forward_evaluation, 157, 157},
-    {steps_backward_0, 426, 348},
+    {steps_forward_training, 159, 157},
+    {steps_forward_evaluation, 253, 157},
+    {steps_backward_0, 393, 308},
 };
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -7066,48 +7390,152 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
   switch (lane) {
   case 0:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 320);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 2048), 528) * 16);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 1020);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 528) * 3072);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 528) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 528) * 320);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 2048), 528) * 16);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 528) * 504);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 528) * 320);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 2048), 528) * 16);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 64), 528) * 252);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 308) * 27200);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 6168) * 1360);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 96) * 87040);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 390) * 21504);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 624) * 13440);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 12483) * 672);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1248) * 6720);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1560) * 5376);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 24966) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 680);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 252);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 680);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 176) * 4608);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 176) * 2304);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 252);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 176) * 756);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
     break;
   case 1:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 680);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 528) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 504);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 680);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 3060);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 680);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 88) * 9216);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 176) * 4608);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 64), 176) * 756);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1188) * 7056);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 504);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 176) * 2304);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 680);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616) * 27200);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
     break;
   case 2:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 88) * 9216);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 176) * 1512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 64), 528) * 168);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 290) * 28900);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1020);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 3072);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 680);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1020);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 680);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 176) * 756);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 320);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 680);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336) * 1360);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512) * 320);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512) * 320);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932) * 336);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
     break;
   case 3:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 58) * 3060);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 528) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 528) * 336);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 176) * 2304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4755) * 1764);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 252);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 88) * 9216);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 1512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 176) * 4608);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 252);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 176) * 756);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+    break;
+  case 4:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 504);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 88) * 9216);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 1512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 504);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248) * 13440);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966) * 672);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932) * 336);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 168);
+    break;
+  case 5:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1020);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 3072);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 252);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 3060);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1020);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 1512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 252);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512) * 320);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966) * 672);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 336);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 168);
+    break;
+  case 6:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 252);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 3060);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 252);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496) * 6720);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+    break;
+  case 7:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 504);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1020);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 3072);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 680);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1020);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 680);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 88) * 9216);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 504);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 320);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 680);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336) * 1360);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248) * 13440);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 336);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496) * 6720);
     break;
   default:
     break;
@@ -7120,6 +7548,7 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
   elements = larger(elements, 1);
   elements = larger(elements, 105 * n * h * w / 64);
+  elements = larger(elements, 11 * n * h * w / 128);
   elements = larger(elements, 1152);
   elements = larger(elements, 128);
   elements = larger(elements, 1344);
@@ -7128,12 +7557,12 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
   elements = larger(elements, 1764);
   elements = larger(elements, 189);
   elements = larger(elements, 21);
-  elements = larger(elements, 21 * n * h * w / 128);
   elements = larger(elements, 21 * n * h * w / 256);
-  elements = larger(elements, 21 * n * h * w / 64);
   elements = larger(elements, 21760);
   elements = larger(elements, 2304);
   elements = larger(elements, 256);
+  elements = larger(elements, 3 * n * h * w / 16);
+  elements = larger(elements, 3 * n * h * w / 8);
   elements = larger(elements, 3360);
   elements = larger(elements, 340);
   elements = larger(elements, 378);
@@ -7149,7 +7578,6 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
   elements = larger(elements, 80);
   elements = larger(elements, 84);
   elements = larger(elements, 85);
-  elements = larger(elements, 85 * n * h * w / 1024);
   elements = larger(elements, n * h * w);
   elements = larger(elements, n * h * w / 2);
   elements = larger(elements, n * h * w / 4);
@@ -7158,11 +7586,11 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_882aa22d_head_stage = {
     .format = reprise_context_format,
-    .plan = "9dd82f601e71edfac33435833af9450c2fade928cf50cc177de7511779a57439",
+    .plan = "abd49b42d06008fc7c3938abdbca756b9d31f43ffe8c63778ff100f4f7c2ee6c",
     .storages = 782,
     .kernels = kernel_end,
-    .lanes = 4,
-    .events = 97,
+    .lanes = 8,
+    .events = 77,
     .programs = 3,
     .packed = 187264,
     .kernel_name = kernel_names,

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // HeadDigest is the SHA-256 of the plan of stage head.
-const HeadDigest = "9dd82f601e71edfac33435833af9450c2fade928cf50cc177de7511779a57439"
+const HeadDigest = "abd49b42d06008fc7c3938abdbca756b9d31f43ffe8c63778ff100f4f7c2ee6c"
 
 // HeadKernels is the SHA-256 of the CUDA and C text of stage head, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const HeadKernels = "51de0430385c3f7e2525760e08b9eb106c652279860c05ed9f768efbab163c1c"
+const HeadKernels = "9bdd392c8c3413621f5612e76117cd88fcc2ac1ed4c9529a0cee851751af9766"
 
 //go:embed head_plan.json
 var planHead []byte

@@ -36,11 +36,17 @@ struct reprise_tensor {
   int64_t stride[4];
 };
 
-// One convolution or its input gradient; for the latter input is dY and output dX.
+// One convolution or its input gradient; for the latter input is dY and output
+// dX. partial and what follows belong to the sums that a launch takes of its
+// result on the way: batch statistics, which count the batch, or the sums of the
+// gradient of the batch norm below, whose input is below.
 struct reprise_convolution_arguments {
   struct reprise_map input, output;
   uint64_t weight, bias;
   int32_t batch, input_height, input_width, output_height, output_width;
+  uint64_t partial, batches;
+  struct reprise_map below;
+  uint64_t mean, rstd, scale, shift;
 };
 
 // The first pass of a weight gradient: span pixels of dY for each split.
@@ -70,6 +76,21 @@ struct reprise_pack_arguments {
 struct reprise_elementwise_arguments {
   struct reprise_tensor y, a, b;
   int64_t extent[4];
+};
+
+// y from up to three inputs, each times one element at the address factor.
+struct reprise_combination_arguments {
+  struct reprise_tensor y, x[3];
+  int64_t extent[4];
+  uint64_t factor[3];
+};
+
+// Matrices {outer, inner, rows, columns} and the sums of parts of each.
+struct reprise_matrix_norm_arguments {
+  struct reprise_tensor x, y;
+  int64_t extent[4];
+  uint64_t partial;
+  int32_t parts;
 };
 
 // Kernels with one coefficient a channel: the inner dimension is the channel.
@@ -115,38 +136,40 @@ typedef struct reprise_context context;
 
 enum {
   k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n = 0,
-  k_batch_statistics_partial_1_64_8_8_e = 1,
-  k_channel_sum_finish_32_n = 2,
-  k_channel_sum_partial_1_32_8_4_e = 3,
-  k_convolution_e_shape_64_32_1_1_1_128_32_n_y_y_y_n_e = 4,
-  k_convolution_e_shape_64_32_1_1_1_128_64_y_y_y_n_n_e = 5,
-  k_convolution_e_shape_64_64_3_1_1_128_64_n_y_y_n_n_e = 6,
-  k_convolution_e_shape_64_64_3_1_1_128_64_y_y_y_n_n_e = 7,
-  k_elementwise_copy_operation_y_1_1_e_e_e = 8,
-  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 9,
-  k_normalize_reduce_finish_64 = 10,
-  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 11,
-  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 12,
-  k_pack_weights_e = 13,
-  k_running_statistics_64_0x3727c5acu = 14,
-  k_upsample_64_8_e_e = 15,
-  k_upsample_gradient_64_8_n_e_e = 16,
-  k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y = 17,
-  k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y = 18,
-  k_weight_gradient_reduce_64_32_1_1_n = 19,
-  k_weight_gradient_reduce_64_64_9_1_n = 20,
+  k_channel_sum_finish_32_n = 1,
+  k_channel_sum_partial_1_32_8_4_e = 2,
+  k_convolution_e_shape_64_32_1_1_1_128_32_n_n_y_8_y_n_e_no_sums = 3,
+  k_convolution_e_shape_64_32_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 4,
+  k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_no_sums = 5,
+  k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 6,
+  k_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 7,
+  k_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_no_sums = 8,
+  k_elementwise_copy_operation_y_1_1_e_e_e = 9,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 10,
+  k_normalize_reduce_finish_64 = 11,
+  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 12,
+  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 13,
+  k_pack_weights_e = 14,
+  k_running_statistics_64_0x3727c5acu = 15,
+  k_upsample_64_8_e_e = 16,
+  k_upsample_gradient_64_8_n_e_e = 17,
+  k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y = 18,
+  k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y = 19,
+  k_weight_gradient_reduce_64_32_1_1_n = 20,
+  k_weight_gradient_reduce_64_64_9_1_n = 21,
   kernel_end
 };
 
 static const char *const kernel_names[] = {
     "reprise_segment_94e27915_prototypes_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_94e27915_prototypes_batch_statistics_partial_1_64_8_8_e",
     "reprise_segment_94e27915_prototypes_channel_sum_finish_32_n",
     "reprise_segment_94e27915_prototypes_channel_sum_partial_1_32_8_4_e",
-    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_32_1_1_1_128_32_n_y_y_y_n_e",
-    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_32_1_1_1_128_64_y_y_y_n_n_e",
-    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_64_3_1_1_128_64_n_y_y_n_n_e",
-    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_64_3_1_1_128_64_y_y_y_n_n_e",
+    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_32_1_1_1_128_32_n_n_y_8_y_n_e_no_sums",
+    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_32_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_no_sums",
     "reprise_segment_94e27915_prototypes_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_segment_94e27915_prototypes_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e",
     "reprise_segment_94e27915_prototypes_normalize_reduce_finish_64",
@@ -156,8 +179,8 @@ static const char *const kernel_names[] = {
     "reprise_segment_94e27915_prototypes_running_statistics_64_0x3727c5acu",
     "reprise_segment_94e27915_prototypes_upsample_64_8_e_e",
     "reprise_segment_94e27915_prototypes_upsample_gradient_64_8_n_e_e",
-    "reprise_segment_94e27915_prototypes_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y",
-    "reprise_segment_94e27915_prototypes_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y",
+    "reprise_segment_94e27915_prototypes_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y",
+    "reprise_segment_94e27915_prototypes_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y",
     "reprise_segment_94e27915_prototypes_weight_gradient_reduce_64_32_1_1_n",
     "reprise_segment_94e27915_prototypes_weight_gradient_reduce_64_64_9_1_n",
     NULL,
@@ -213,8 +236,8 @@ static CUresult forward_0(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 28, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 28, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 18, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -225,24 +248,8 @@ static CUresult forward_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 28, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .running_mean = at(c, 16, 4, 0), .running_variance = at(c, 17, 4, 0), .batches = at(c, 18, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 28, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .running_mean = at(c, 16, 4, 0), .running_variance = at(c, 17, 4, 0), .batches = at(c, 18, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 28, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .running_mean = at(c, 16, 4, 0), .running_variance = at(c, 17, 4, 0), .batches = at(c, 18, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics protonet.layers.0.bn.running
-static CUresult forward_2(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .running_mean = at(c, 16, 4, 0), .running_variance = at(c, 17, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -265,8 +272,8 @@ static CUresult forward_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 31, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 32, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 36864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 31, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 32, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 36864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 21, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -277,24 +284,8 @@ static CUresult forward_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 32, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .running_mean = at(c, 19, 4, 0), .running_variance = at(c, 20, 4, 0), .batches = at(c, 21, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 32, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .running_mean = at(c, 19, 4, 0), .running_variance = at(c, 20, 4, 0), .batches = at(c, 21, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 32, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .running_mean = at(c, 19, 4, 0), .running_variance = at(c, 20, 4, 0), .batches = at(c, 21, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics protonet.layers.1.bn.running
-static CUresult forward_6(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .running_mean = at(c, 19, 4, 0), .running_variance = at(c, 20, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -317,8 +308,8 @@ static CUresult forward_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 35, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 36, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 73728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 35, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 36, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 73728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 24, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -329,24 +320,8 @@ static CUresult forward_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 36, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .running_mean = at(c, 22, 4, 0), .running_variance = at(c, 23, 4, 0), .batches = at(c, 24, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 36, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .running_mean = at(c, 22, 4, 0), .running_variance = at(c, 23, 4, 0), .batches = at(c, 24, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 36, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .running_mean = at(c, 22, 4, 0), .running_variance = at(c, 23, 4, 0), .batches = at(c, 24, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics protonet.layers.2.bn.running
-static CUresult forward_10(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .running_mean = at(c, 22, 4, 0), .running_variance = at(c, 23, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -381,8 +356,8 @@ static CUresult forward_13(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 40, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 41, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 110592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 40, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 41, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 110592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 27, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -393,24 +368,8 @@ static CUresult forward_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 41, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .running_mean = at(c, 25, 4, 0), .running_variance = at(c, 26, 4, 0), .batches = at(c, 27, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 16, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 41, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .running_mean = at(c, 25, 4, 0), .running_variance = at(c, 26, 4, 0), .batches = at(c, 27, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 41, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .running_mean = at(c, 25, 4, 0), .running_variance = at(c, 26, 4, 0), .batches = at(c, 27, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics protonet.layers.4.bn.running
-static CUresult forward_15(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .running_mean = at(c, 25, 4, 0), .running_variance = at(c, 26, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -434,7 +393,103 @@ static CUresult forward_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 44, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 1, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 147456 * e, .bias = at(c, 15, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_128_32_n_y_y_y_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_128_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d protonet.layers.0.conv.conv2d
+static CUresult evaluation_0(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 28, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics protonet.layers.0.bn.running
+static CUresult evaluation_2(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .running_mean = at(c, 16, 4, 0), .running_variance = at(c, 17, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d protonet.layers.1.conv.conv2d
+static CUresult evaluation_4(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 31, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 32, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 36864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics protonet.layers.1.bn.running
+static CUresult evaluation_6(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .running_mean = at(c, 19, 4, 0), .running_variance = at(c, 20, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d protonet.layers.2.conv.conv2d
+static CUresult evaluation_8(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 35, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 36, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 73728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics protonet.layers.2.bn.running
+static CUresult evaluation_10(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .running_mean = at(c, 22, 4, 0), .running_variance = at(c, 23, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d protonet.layers.4.conv.conv2d
+static CUresult evaluation_13(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 40, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 41, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 110592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics protonet.layers.4.bn.running
+static CUresult evaluation_15(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .running_mean = at(c, 25, 4, 0), .running_variance = at(c, 26, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -445,8 +500,8 @@ static CUresult backward_0_0(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 46, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 61, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 147456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 46, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 61, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 147456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 41, e, 0), 4 * h * w, 16 * w, 64, 1}, .mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -457,11 +512,11 @@ static CUresult backward_0_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 44, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 46, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 44, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 46, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 59, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1024))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 59, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048))};
     r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
   }
   return r;
@@ -473,11 +528,11 @@ static CUresult backward_0_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 46, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .dshift = at(c, 60, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 528))};
-    r = launch(c, k_channel_sum_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 16, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 46, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .dshift = at(c, 60, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512))};
+    r = launch(c, k_channel_sum_partial_1_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 46, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .dshift = at(c, 60, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 46, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .dshift = at(c, 60, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512))};
     r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -489,11 +544,7 @@ static CUresult backward_0_3(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 41, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 61, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0), .dscale = at(c, 57, 4, 0), .dshift = at(c, 58, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 16, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 41, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 61, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0), .dscale = at(c, 57, 4, 0), .dshift = at(c, 58, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 41, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 61, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0), .dscale = at(c, 57, 4, 0), .dshift = at(c, 58, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -518,7 +569,7 @@ static CUresult backward_0_5(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 62, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 63, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 110592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -529,11 +580,11 @@ static CUresult backward_0_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 40, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 62, e, 0), 4 * h * w, 16 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 40, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 62, e, 0), 4 * h * w, 16 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 56, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 56, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -557,11 +608,11 @@ static CUresult backward_0_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 36, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 64, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0), .dscale = at(c, 54, 4, 0), .dshift = at(c, 55, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 36, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 64, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0), .dscale = at(c, 54, 4, 0), .dshift = at(c, 55, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 36, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 64, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0), .dscale = at(c, 54, 4, 0), .dshift = at(c, 55, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 36, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 64, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0), .dscale = at(c, 54, 4, 0), .dshift = at(c, 55, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -585,8 +636,8 @@ static CUresult backward_0_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 65, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 66, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 73728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 65, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 66, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 73728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 32, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -597,11 +648,11 @@ static CUresult backward_0_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 35, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 65, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 35, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 65, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 53, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 53, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -613,11 +664,7 @@ static CUresult backward_0_12(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 32, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 66, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0), .dscale = at(c, 51, 4, 0), .dshift = at(c, 52, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 32, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 66, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0), .dscale = at(c, 51, 4, 0), .dshift = at(c, 52, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 32, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 66, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0), .dscale = at(c, 51, 4, 0), .dshift = at(c, 52, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -641,8 +688,8 @@ static CUresult backward_0_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 67, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 68, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 36864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 67, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 68, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 36864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 28, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .scale = at(c, 3, 4, 0), .shift = at(c, 4, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -653,11 +700,11 @@ static CUresult backward_0_15(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 31, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 67, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 31, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 67, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 50, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 50, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -669,11 +716,7 @@ static CUresult backward_0_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 28, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 68, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .scale = at(c, 3, 4, 0), .shift = at(c, 4, 4, 0), .dscale = at(c, 48, 4, 0), .dshift = at(c, 49, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 28, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 68, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .scale = at(c, 3, 4, 0), .shift = at(c, 4, 4, 0), .dscale = at(c, 48, 4, 0), .dshift = at(c, 49, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 28, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 68, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .scale = at(c, 3, 4, 0), .shift = at(c, 4, 4, 0), .dscale = at(c, 48, 4, 0), .dshift = at(c, 49, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -698,7 +741,7 @@ static CUresult backward_0_18(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 69, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 45, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -709,11 +752,11 @@ static CUresult backward_0_19(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 69, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 69, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 47, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 47, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -746,70 +789,70 @@ static const struct reprise_step steps_forward_training[] = {
 // The forward pass in evaluation.
 static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 0, -1, pack_0},
-    {reprise_launch, 0, 0, forward_0},
-    {reprise_launch, 0, 2, forward_2},
+    {reprise_fork, 5, 0, NULL},
+    {reprise_launch, 0, 0, evaluation_0},
+    {reprise_launch, 1, 2, evaluation_2},
+    {reprise_signal, 1, 0, NULL},
+    {reprise_wait, 0, 0, NULL},
     {reprise_launch, 0, 3, forward_3},
-    {reprise_launch, 0, 4, forward_4},
-    {reprise_launch, 0, 6, forward_6},
+    {reprise_launch, 0, 4, evaluation_4},
+    {reprise_launch, 2, 6, evaluation_6},
+    {reprise_signal, 2, 1, NULL},
+    {reprise_wait, 0, 1, NULL},
     {reprise_launch, 0, 7, forward_7},
-    {reprise_launch, 0, 8, forward_8},
-    {reprise_launch, 0, 10, forward_10},
+    {reprise_launch, 0, 8, evaluation_8},
+    {reprise_launch, 3, 10, evaluation_10},
+    {reprise_signal, 3, 2, NULL},
+    {reprise_wait, 0, 2, NULL},
     {reprise_launch, 0, 11, forward_11},
     {reprise_launch, 0, 12, forward_12},
-    {reprise_launch, 0, 13, forward_13},
-    {reprise_launch, 0, 15, forward_15},
+    {reprise_launch, 0, 13, evaluation_13},
+    {reprise_launch, 4, 15, evaluation_15},
+    {reprise_signal, 4, 3, NULL},
+    {reprise_wait, 0, 3, NULL},
     {reprise_launch, 0, 16, forward_16},
     {reprise_launch, 0, 17, forward_17},
+    {reprise_join, 5, 0, NULL},
 };
 
 // The backward pass with cotangents for prototypes.
 static const struct reprise_step steps_backward_0[] = {
-    {reprise_fork, 4, 0, NULL},
+    {reprise_fork, 3, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
+    {reprise_launch, 1, 1, backward_0_1},
+    {reprise_launch, 2, 2, backward_0_2},
+    {reprise_launch, 0, 3, backward_0_3},
+    {reprise_launch, 0, 4, backward_0_4},
     {reprise_signal, 0, 0, NULL},
-    {reprise_launch, 0, 1, backward_0_1},
-    {reprise_signal, 0, 1, NULL},
-    {reprise_launch, 0, 2, backward_0_2},
+    {reprise_launch, 0, 5, backward_0_5},
     {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 3, backward_0_3},
+    {reprise_launch, 1, 6, backward_0_6},
+    {reprise_launch, 0, 7, backward_0_7},
+    {reprise_launch, 0, 8, backward_0_8},
+    {reprise_launch, 0, 9, backward_0_9},
+    {reprise_signal, 0, 1, NULL},
+    {reprise_launch, 0, 10, backward_0_10},
     {reprise_wait, 1, 1, NULL},
-    {reprise_launch, 1, 4, backward_0_4},
-    {reprise_signal, 1, 2, NULL},
-    {reprise_launch, 1, 5, backward_0_5},
-    {reprise_signal, 1, 3, NULL},
-    {reprise_wait, 2, 2, NULL},
-    {reprise_launch, 2, 6, backward_0_6},
-    {reprise_wait, 2, 3, NULL},
-    {reprise_launch, 2, 7, backward_0_7},
-    {reprise_launch, 2, 8, backward_0_8},
-    {reprise_launch, 2, 9, backward_0_9},
-    {reprise_signal, 2, 4, NULL},
-    {reprise_launch, 2, 10, backward_0_10},
-    {reprise_wait, 1, 4, NULL},
     {reprise_launch, 1, 11, backward_0_11},
-    {reprise_signal, 1, 5, NULL},
-    {reprise_launch, 2, 12, backward_0_12},
-    {reprise_wait, 2, 5, NULL},
-    {reprise_launch, 2, 13, backward_0_13},
-    {reprise_signal, 2, 6, NULL},
-    {reprise_launch, 2, 14, backward_0_14},
-    {reprise_wait, 3, 6, NULL},
-    {reprise_launch, 3, 15, backward_0_15},
-    {reprise_signal, 3, 7, NULL},
-    {reprise_launch, 2, 16, backward_0_16},
-    {reprise_wait, 2, 7, NULL},
-    {reprise_launch, 2, 17, backward_0_17},
-    {reprise_signal, 2, 8, NULL},
-    {reprise_launch, 2, 18, backward_0_18},
-    {reprise_wait, 0, 8, NULL},
-    {reprise_launch, 0, 19, backward_0_19},
-    {reprise_join, 4, 0, NULL},
+    {reprise_launch, 0, 12, backward_0_12},
+    {reprise_launch, 0, 13, backward_0_13},
+    {reprise_signal, 0, 2, NULL},
+    {reprise_launch, 0, 14, backward_0_14},
+    {reprise_wait, 1, 2, NULL},
+    {reprise_launch, 1, 15, backward_0_15},
+    {reprise_launch, 0, 16, backward_0_16},
+    {reprise_launch, 0, 17, backward_0_17},
+    {reprise_signal, 0, 3, NULL},
+    {reprise_launch, 0, 18, backward_0_18},
+    {reprise_wait, 1, 3, NULL},
+    {reprise_launch, 1, 19, backward_0_19},
+    {reprise_join, 3, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
-    {steps_forward_training, 15, 19},
-    {steps_forward_evaluation, 15, 15},
-    {steps_backward_0, 40, 30},
+    {steps_forward_training, 15, 15},
+    {steps_forward_evaluation, 25, 15},
+    {steps_backward_0, 30, 27},
 };
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -817,22 +860,23 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
   switch (lane) {
   case 0:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 512), 528) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 528) * 768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1024) * 8192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56) * 147456);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 768);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 768);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512) * 512);
     break;
   case 1:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 256), 528) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56) * 147456);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 113) * 147456);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048) * 8192);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113) * 147456);
     break;
   case 2:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 528) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 56) * 147456);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512) * 128);
     break;
   case 3:
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 56) * 147456);
+    break;
+  case 4:
     break;
   default:
     break;
@@ -856,11 +900,11 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_94e27915_prototypes_stage = {
     .format = reprise_context_format,
-    .plan = "cb8130bf9abac3f25ff00f992321dedac0f5ebb598fde2b42dd0416db0741b66",
+    .plan = "849433965c026c1afa72f21f505f13f43c16ed09995055b568cdc82c06a0af38",
     .storages = 70,
     .kernels = kernel_end,
-    .lanes = 4,
-    .events = 9,
+    .lanes = 5,
+    .events = 4,
     .programs = 3,
     .packed = 149504,
     .kernel_name = kernel_names,

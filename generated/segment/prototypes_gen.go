@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // PrototypesDigest is the SHA-256 of the plan of stage prototypes.
-const PrototypesDigest = "cb8130bf9abac3f25ff00f992321dedac0f5ebb598fde2b42dd0416db0741b66"
+const PrototypesDigest = "849433965c026c1afa72f21f505f13f43c16ed09995055b568cdc82c06a0af38"
 
 // PrototypesKernels is the SHA-256 of the CUDA and C text of stage prototypes, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const PrototypesKernels = "6cf60706aa879830634001fd8159e65f7a1d563db2fd25fd88d3e54fc0823e63"
+const PrototypesKernels = "149e5275b0f562d4fb72868c555c55ad5ac0b83154db315041d2b3379af3c08d"
 
 //go:embed prototypes_plan.json
 var planPrototypes []byte

@@ -36,11 +36,17 @@ struct reprise_tensor {
   int64_t stride[4];
 };
 
-// One convolution or its input gradient; for the latter input is dY and output dX.
+// One convolution or its input gradient; for the latter input is dY and output
+// dX. partial and what follows belong to the sums that a launch takes of its
+// result on the way: batch statistics, which count the batch, or the sums of the
+// gradient of the batch norm below, whose input is below.
 struct reprise_convolution_arguments {
   struct reprise_map input, output;
   uint64_t weight, bias;
   int32_t batch, input_height, input_width, output_height, output_width;
+  uint64_t partial, batches;
+  struct reprise_map below;
+  uint64_t mean, rstd, scale, shift;
 };
 
 // The first pass of a weight gradient: span pixels of dY for each split.
@@ -70,6 +76,21 @@ struct reprise_pack_arguments {
 struct reprise_elementwise_arguments {
   struct reprise_tensor y, a, b;
   int64_t extent[4];
+};
+
+// y from up to three inputs, each times one element at the address factor.
+struct reprise_combination_arguments {
+  struct reprise_tensor y, x[3];
+  int64_t extent[4];
+  uint64_t factor[3];
+};
+
+// Matrices {outer, inner, rows, columns} and the sums of parts of each.
+struct reprise_matrix_norm_arguments {
+  struct reprise_tensor x, y;
+  int64_t extent[4];
+  uint64_t partial;
+  int32_t parts;
 };
 
 // Kernels with one coefficient a channel: the inner dimension is the channel.
@@ -116,11 +137,11 @@ typedef struct reprise_context context;
 enum {
   k_channel_sum_finish_80_n = 0,
   k_channel_sum_partial_1_80_8_16_e = 1,
-  k_convolution_e_shape_64_80_1_1_1_128_64_n_y_y_y_n_e = 2,
-  k_convolution_e_shape_64_80_1_1_1_128_64_y_y_y_n_n_e = 3,
+  k_convolution_e_shape_64_80_1_1_1_128_64_n_n_y_8_y_n_e_no_sums = 2,
+  k_convolution_e_shape_64_80_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 3,
   k_elementwise_copy_operation_y_1_1_e_e_e = 4,
   k_pack_weights_e = 5,
-  k_weight_gradient_partial_e_shape_64_80_1_1_1_64_64_1_y_y = 6,
+  k_weight_gradient_partial_e_shape_64_80_1_1_1_64_64_1_n_y_y = 6,
   k_weight_gradient_reduce_64_80_1_1_n = 7,
   kernel_end
 };
@@ -128,11 +149,11 @@ enum {
 static const char *const kernel_names[] = {
     "reprise_segment_72a42318_semantic_channel_sum_finish_80_n",
     "reprise_segment_72a42318_semantic_channel_sum_partial_1_80_8_16_e",
-    "reprise_segment_72a42318_semantic_convolution_e_shape_64_80_1_1_1_128_64_n_y_y_y_n_e",
-    "reprise_segment_72a42318_semantic_convolution_e_shape_64_80_1_1_1_128_64_y_y_y_n_n_e",
+    "reprise_segment_72a42318_semantic_convolution_e_shape_64_80_1_1_1_128_64_n_n_y_8_y_n_e_no_sums",
+    "reprise_segment_72a42318_semantic_convolution_e_shape_64_80_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
     "reprise_segment_72a42318_semantic_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_segment_72a42318_semantic_pack_weights_e",
-    "reprise_segment_72a42318_semantic_weight_gradient_partial_e_shape_64_80_1_1_1_64_64_1_y_y",
+    "reprise_segment_72a42318_semantic_weight_gradient_partial_e_shape_64_80_1_1_1_64_64_1_n_y_y",
     "reprise_segment_72a42318_semantic_weight_gradient_reduce_64_80_1_1_n",
     NULL,
 };
@@ -184,7 +205,7 @@ static CUresult forward_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 1, e, 0), 5 * h * w / 4, 10 * w, 80, 1}, .weight = c->packed + 0 * e, .bias = at(c, 3, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_80_1_1_1_128_64_n_y_y_y_n_e, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_80_1_1_1_128_64_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
   }
   return r;
 }
@@ -196,7 +217,7 @@ static CUresult backward_0_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 5, e, 0), 5 * h * w / 4, 10 * w, 80, 1}, .output = {at(c, 4, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_80_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_80_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -207,11 +228,11 @@ static CUresult backward_0_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 5, e, 0), 5 * h * w / 4, 10 * w, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 409)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_80_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 409), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 5, e, 0), 5 * h * w / 4, 10 * w, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_80_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 6, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 409))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 6, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819))};
     r = launch(c, k_weight_gradient_reduce_64_80_1_1_n, lane, 160, 1, 1, 256, &a);
   }
   return r;
@@ -223,11 +244,11 @@ static CUresult backward_0_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 5, e, 0), {0, 0, 80, 1}}, .extent = {1, 1, n * h * w / 64, 80}, .dshift = at(c, 7, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 528))};
-    r = launch(c, k_channel_sum_partial_1_80_8_16_e, lane, smaller(ceiling(n * h * w / 64, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 5, e, 0), {0, 0, 80, 1}}, .extent = {1, 1, n * h * w / 64, 80}, .dshift = at(c, 7, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512))};
+    r = launch(c, k_channel_sum_partial_1_80_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 5, e, 0), {0, 0, 80, 1}}, .extent = {1, 1, n * h * w / 64, 80}, .dshift = at(c, 7, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 5, e, 0), {0, 0, 80, 1}}, .extent = {1, 1, n * h * w / 64, 80}, .dshift = at(c, 7, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512))};
     r = launch(c, k_channel_sum_finish_80_n, lane, 10, 1, 1, 256, &a);
   }
   return r;
@@ -252,15 +273,17 @@ static const struct reprise_step steps_forward_evaluation[] = {
 
 // The backward pass with cotangents for semantic.
 static const struct reprise_step steps_backward_0[] = {
+    {reprise_fork, 3, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
-    {reprise_launch, 0, 1, backward_0_1},
-    {reprise_launch, 0, 2, backward_0_2},
+    {reprise_launch, 1, 1, backward_0_1},
+    {reprise_launch, 2, 2, backward_0_2},
+    {reprise_join, 3, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
     {steps_forward_training, 2, 2},
     {steps_forward_evaluation, 2, 2},
-    {steps_backward_0, 3, 5},
+    {steps_backward_0, 5, 5},
 };
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -268,8 +291,12 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
   switch (lane) {
   case 0:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 528) * 320);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 409) * 20480);
+    break;
+  case 1:
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819) * 20480);
+    break;
+  case 2:
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512) * 320);
     break;
   default:
     break;
@@ -289,10 +316,10 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_72a42318_semantic_stage = {
     .format = reprise_context_format,
-    .plan = "d4ca7ac298b48ace276d2d77892ee1a11a7d72838f63d8363908f4f1fea87530",
+    .plan = "6b264254afa90db9f405e2f0df7703cddae9ea8a4ab3a172773e8c096e827890",
     .storages = 8,
     .kernels = kernel_end,
-    .lanes = 1,
+    .lanes = 3,
     .events = 0,
     .programs = 3,
     .packed = 5120,

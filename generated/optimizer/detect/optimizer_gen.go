@@ -15,7 +15,7 @@ const OptimizerDigest = "fdf7c443deae374571ba1884bb481290b126550663880d724f1b2d3
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "6042e9b39f70d5a7e4ebce8d36ea344c5e3804b4fa92599ded863ef8b32f6b58"
+const OptimizerKernels = "40ed8cf46ba766b83e21817c58f4e33617dce92a3ce91a6e526cb61bc511ea5c"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

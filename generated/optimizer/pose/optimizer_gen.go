@@ -15,7 +15,7 @@ const OptimizerDigest = "e13db9cd8606d58b91a8c9b0248b579970f95e9e43cea290e1e031e
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "d4883dfc0afd35a4019ba150bf6a9f53dd10f7a0610855ca018ed0a9cc74b09c"
+const OptimizerKernels = "ab7c61174b9e38b6772c29fad62079eb325a70482e136a91a7ea56e495047406"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -15,7 +15,7 @@ const OptimizerDigest = "931966712bd8a842d64aeee2dabe3ca8ef1adaba04c378dc0b103e3
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "db0d19d7f77b096b572f834e6b5d0da47451e9c6cd81a983bca141321c4fd2e8"
+const OptimizerKernels = "2051ef62a3222bfeb798fb3a191ce53a938c245bf1b4ffbefe382f8f1f12245f"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

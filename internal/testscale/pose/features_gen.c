@@ -36,11 +36,17 @@ struct reprise_tensor {
   int64_t stride[4];
 };
 
-// One convolution or its input gradient; for the latter input is dY and output dX.
+// One convolution or its input gradient; for the latter input is dY and output
+// dX. partial and what follows belong to the sums that a launch takes of its
+// result on the way: batch statistics, which count the batch, or the sums of the
+// gradient of the batch norm below, whose input is below.
 struct reprise_convolution_arguments {
   struct reprise_map input, output;
   uint64_t weight, bias;
   int32_t batch, input_height, input_width, output_height, output_width;
+  uint64_t partial, batches;
+  struct reprise_map below;
+  uint64_t mean, rstd, scale, shift;
 };
 
 // The first pass of a weight gradient: span pixels of dY for each split.
@@ -70,6 +76,21 @@ struct reprise_pack_arguments {
 struct reprise_elementwise_arguments {
   struct reprise_tensor y, a, b;
   int64_t extent[4];
+};
+
+// y from up to three inputs, each times one element at the address factor.
+struct reprise_combination_arguments {
+  struct reprise_tensor y, x[3];
+  int64_t extent[4];
+  uint64_t factor[3];
+};
+
+// Matrices {outer, inner, rows, columns} and the sums of parts of each.
+struct reprise_matrix_norm_arguments {
+  struct reprise_tensor x, y;
+  int64_t extent[4];
+  uint64_t partial;
+  int32_t parts;
 };
 
 // Kernels with one coefficient a channel: the inner dimension is the channel.
@@ -119,175 +140,203 @@ enum {
   k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n = 2,
   k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n = 3,
   k_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n = 4,
-  k_batch_statistics_partial_1_128_8_16_e = 5,
-  k_batch_statistics_partial_1_16_8_2_e = 6,
-  k_batch_statistics_partial_1_32_8_4_e = 7,
-  k_batch_statistics_partial_1_64_8_8_e = 8,
-  k_batch_statistics_partial_1_8_8_1_e = 9,
-  k_convolution_direct_shape_3_8_3_2_1_64_16_8_n_n_n_e_e = 10,
-  k_convolution_e_shape_128_128_1_1_1_64_64_n_y_y_n_n_e = 11,
-  k_convolution_e_shape_128_128_1_1_1_64_64_y_y_y_n_n_e = 12,
-  k_convolution_e_shape_128_32_1_1_1_128_32_n_y_y_n_n_e = 13,
-  k_convolution_e_shape_128_32_1_1_1_128_64_y_y_y_n_n_e = 14,
-  k_convolution_e_shape_128_64_1_1_1_64_64_n_y_y_n_n_e = 15,
-  k_convolution_e_shape_128_64_1_1_1_64_64_y_y_y_n_n_e = 16,
-  k_convolution_e_shape_128_64_1_1_1_64_64_y_y_y_n_y_e = 17,
-  k_convolution_e_shape_16_16_1_1_1_128_16_n_y_y_n_n_e = 18,
-  k_convolution_e_shape_16_16_1_1_1_128_16_y_y_y_n_n_e = 19,
-  k_convolution_e_shape_16_16_3_1_1_128_16_n_y_y_n_n_e = 20,
-  k_convolution_e_shape_16_16_3_1_1_128_16_y_y_y_n_n_e = 21,
-  k_convolution_e_shape_16_16_3_1_1_128_16_y_y_y_n_y_e = 22,
-  k_convolution_e_shape_16_16_3_1_1_64_16_n_y_y_n_n_e = 23,
-  k_convolution_e_shape_16_16_3_1_1_64_16_y_y_y_n_n_e = 24,
-  k_convolution_e_shape_16_16_3_1_1_64_16_y_y_y_n_y_e = 25,
-  k_convolution_e_shape_192_128_1_1_1_64_64_n_y_y_n_n_e = 26,
-  k_convolution_e_shape_192_128_1_1_1_64_64_y_y_y_n_n_e = 27,
-  k_convolution_e_shape_192_64_1_1_1_128_64_y_y_y_n_n_e = 28,
-  k_convolution_e_shape_192_64_1_1_1_64_64_n_y_y_n_n_e = 29,
-  k_convolution_e_shape_24_32_1_1_1_128_32_n_y_y_n_n_e = 30,
-  k_convolution_e_shape_24_32_1_1_1_128_32_y_y_y_n_n_e = 31,
-  k_convolution_e_shape_256_128_1_1_1_64_64_n_y_y_n_n_e = 32,
-  k_convolution_e_shape_256_128_1_1_1_64_64_y_y_y_n_n_e = 33,
-  k_convolution_e_shape_32_16_1_1_1_64_16_n_y_y_n_n_e = 34,
-  k_convolution_e_shape_32_16_1_1_1_64_32_y_y_y_n_y_e = 35,
-  k_convolution_e_shape_32_32_1_1_1_128_32_n_y_y_n_n_e = 36,
-  k_convolution_e_shape_32_32_1_1_1_128_32_y_y_y_n_n_e = 37,
-  k_convolution_e_shape_32_32_1_1_1_64_32_n_y_y_n_n_e = 38,
-  k_convolution_e_shape_32_32_1_1_1_64_32_y_y_y_n_n_e = 39,
-  k_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e = 40,
-  k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_n_e = 41,
-  k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_y_e = 42,
-  k_convolution_e_shape_32_32_3_2_1_128_32_n_y_y_n_n_e = 43,
-  k_convolution_e_shape_32_32_3_2_1_128_32_y_y_y_n_n_e = 44,
-  k_convolution_e_shape_32_32_3_2_1_128_32_y_y_y_n_y_e = 45,
-  k_convolution_e_shape_32_32_3_2_1_64_32_n_y_y_n_n_e = 46,
-  k_convolution_e_shape_48_32_1_1_1_128_32_n_y_y_n_n_e = 47,
-  k_convolution_e_shape_48_32_1_1_1_128_64_y_y_y_n_n_e = 48,
-  k_convolution_e_shape_48_64_1_1_1_128_64_n_y_y_n_n_e = 49,
-  k_convolution_e_shape_48_64_1_1_1_128_64_y_y_y_n_n_e = 50,
-  k_convolution_e_shape_64_128_1_1_1_64_64_n_y_y_n_n_e = 51,
-  k_convolution_e_shape_64_128_1_1_1_64_64_y_y_y_n_y_e = 52,
-  k_convolution_e_shape_64_128_3_2_1_64_64_n_y_y_n_n_e = 53,
-  k_convolution_e_shape_64_128_3_2_1_64_64_y_y_y_n_y_e = 54,
-  k_convolution_e_shape_64_32_1_1_1_64_32_n_y_y_n_n_e = 55,
-  k_convolution_e_shape_64_32_1_1_1_64_64_y_y_y_n_y_e = 56,
-  k_convolution_e_shape_64_64_1_1_1_64_64_n_y_y_n_n_e = 57,
-  k_convolution_e_shape_64_64_1_1_1_64_64_y_y_y_n_n_e = 58,
-  k_convolution_e_shape_64_64_3_2_1_128_64_y_y_y_n_y_e = 59,
-  k_convolution_e_shape_64_64_3_2_1_64_64_n_y_y_n_n_e = 60,
-  k_convolution_e_shape_64_64_3_2_1_64_64_y_y_y_n_y_e = 61,
-  k_convolution_e_shape_8_16_3_2_1_128_16_n_y_y_n_n_e = 62,
-  k_convolution_e_shape_8_16_3_2_1_128_16_y_y_y_n_n_e = 63,
-  k_convolution_e_shape_8_8_3_1_1_128_16_n_y_y_n_n_e = 64,
-  k_convolution_e_shape_8_8_3_1_1_128_16_y_y_y_n_n_e = 65,
-  k_convolution_e_shape_8_8_3_1_1_128_16_y_y_y_n_y_e = 66,
-  k_convolution_e_shape_96_64_1_1_1_64_64_n_y_y_n_n_e = 67,
-  k_convolution_e_shape_96_64_1_1_1_64_64_y_y_y_n_n_e = 68,
-  k_depthwise_64_3_1_4_16_n_n_n_e_e = 69,
-  k_depthwise_64_3_1_4_16_y_n_n_e_e = 70,
-  k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e = 71,
-  k_elementwise_copy_operation_n_1_8_e_e_s = 72,
-  k_elementwise_copy_operation_y_1_1_e_e_e = 73,
-  k_elementwise_copy_operation_y_1_8_e_e_s = 74,
-  k_matmul_e_64_n_n_y_y_n_n_n_0x3e3504f3u_e_e_e = 75,
-  k_matmul_e_64_n_n_y_y_n_n_n_0x3f800000u_e_e_e = 76,
-  k_matmul_e_64_y_n_y_n_n_n_n_0x3e3504f3u_e_e_e = 77,
-  k_matmul_e_64_y_n_y_n_n_n_n_0x3f800000u_e_e_e = 78,
-  k_matmul_e_64_y_y_y_n_n_n_n_0x3e3504f3u_e_e_e = 79,
-  k_matmul_e_64_y_y_y_n_n_n_y_0x3f800000u_e_e_e = 80,
-  k_max_pool_64_8_5_1_2_y_e_e = 81,
-  k_max_pool_gradient_64_8_5_1_2_y_e_e = 82,
-  k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e = 83,
-  k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e = 84,
-  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 85,
-  k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e = 86,
-  k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e = 87,
-  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 88,
-  k_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e = 89,
-  k_normalize_identity_0x00000000u_n_1_128_8_e_e_e = 90,
-  k_normalize_identity_0x00000000u_y_1_64_8_e_e_e = 91,
-  k_normalize_reduce_finish_128 = 92,
-  k_normalize_reduce_finish_16 = 93,
-  k_normalize_reduce_finish_32 = 94,
-  k_normalize_reduce_finish_64 = 95,
-  k_normalize_reduce_finish_8 = 96,
-  k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e = 97,
-  k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e = 98,
-  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 99,
-  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 100,
-  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 101,
-  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 102,
-  k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e = 103,
-  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 104,
-  k_normalize_silu_0x00000000u_n_1_16_8_e_e_e = 105,
-  k_normalize_silu_0x00000000u_n_1_32_8_e_e_e = 106,
-  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 107,
-  k_normalize_silu_0x00000000u_n_1_8_8_e_e_e = 108,
-  k_normalize_silu_0x00000000u_y_1_128_8_e_e_e = 109,
-  k_normalize_silu_0x00000000u_y_1_16_8_e_e_e = 110,
-  k_normalize_silu_0x00000000u_y_1_32_8_e_e_e = 111,
-  k_normalize_silu_0x00000000u_y_1_8_8_e_e_e = 112,
-  k_pack_weights_e = 113,
-  k_running_statistics_128_0x3727c5acu = 114,
-  k_running_statistics_16_0x3727c5acu = 115,
-  k_running_statistics_32_0x3727c5acu = 116,
-  k_running_statistics_64_0x3727c5acu = 117,
-  k_running_statistics_8_0x3727c5acu = 118,
-  k_softmax_e_e = 119,
-  k_softmax_gradient_n_e_e_e = 120,
-  k_upsample_128_8_e_e = 121,
-  k_upsample_64_8_e_e = 122,
-  k_upsample_gradient_128_8_y_e_e = 123,
-  k_upsample_gradient_64_8_y_e_e = 124,
-  k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_y_y = 125,
-  k_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_y_y = 126,
-  k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_y_y = 127,
-  k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_y_y = 128,
-  k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_y_y = 129,
-  k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_y_y = 130,
-  k_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_y_y = 131,
-  k_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_y_y = 132,
-  k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_y_y = 133,
-  k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y = 134,
-  k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_y_y = 135,
-  k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y = 136,
-  k_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_y_y = 137,
-  k_weight_gradient_partial_e_shape_3_8_3_2_1_64_16_9_n_y = 138,
-  k_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_y_y = 139,
-  k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_y_y = 140,
-  k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_y_y = 141,
-  k_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_y_y = 142,
-  k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y = 143,
-  k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_y_y = 144,
-  k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_y_y = 145,
-  k_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_y_y = 146,
-  k_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_y_y = 147,
-  k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_y_y = 148,
-  k_weight_gradient_reduce_128_128_1_1_n = 149,
-  k_weight_gradient_reduce_128_32_1_1_n = 150,
-  k_weight_gradient_reduce_128_64_1_1_n = 151,
-  k_weight_gradient_reduce_16_16_1_1_n = 152,
-  k_weight_gradient_reduce_16_16_9_1_n = 153,
-  k_weight_gradient_reduce_192_128_1_1_n = 154,
-  k_weight_gradient_reduce_192_64_1_1_n = 155,
-  k_weight_gradient_reduce_1_64_9_1_n = 156,
-  k_weight_gradient_reduce_24_32_1_1_n = 157,
-  k_weight_gradient_reduce_256_128_1_1_n = 158,
-  k_weight_gradient_reduce_32_16_1_1_n = 159,
-  k_weight_gradient_reduce_32_32_1_1_n = 160,
-  k_weight_gradient_reduce_32_32_9_1_n = 161,
-  k_weight_gradient_reduce_3_8_9_1_n = 162,
-  k_weight_gradient_reduce_48_32_1_1_n = 163,
-  k_weight_gradient_reduce_48_64_1_1_n = 164,
-  k_weight_gradient_reduce_64_128_1_1_n = 165,
-  k_weight_gradient_reduce_64_128_9_1_n = 166,
-  k_weight_gradient_reduce_64_32_1_1_n = 167,
-  k_weight_gradient_reduce_64_64_1_1_n = 168,
-  k_weight_gradient_reduce_64_64_9_1_n = 169,
-  k_weight_gradient_reduce_8_16_9_1_n = 170,
-  k_weight_gradient_reduce_8_8_9_1_n = 171,
-  k_weight_gradient_reduce_96_64_1_1_n = 172,
-  k_write_images_e = 173,
+  k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 5,
+  k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 6,
+  k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 7,
+  k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 8,
+  k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 9,
+  k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 10,
+  k_convolution_e_shape_128_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 11,
+  k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 12,
+  k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 13,
+  k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 14,
+  k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 15,
+  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 16,
+  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 17,
+  k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 18,
+  k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 19,
+  k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 20,
+  k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 21,
+  k_convolution_e_shape_192_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 22,
+  k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 23,
+  k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 24,
+  k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 25,
+  k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 26,
+  k_convolution_e_shape_24_32_1_1_1_128_32_y_n_y_8_n_n_e_no_sums = 27,
+  k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 28,
+  k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 29,
+  k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 30,
+  k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums = 31,
+  k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums = 32,
+  k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 33,
+  k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 34,
+  k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 35,
+  k_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 36,
+  k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 37,
+  k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 38,
+  k_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 39,
+  k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums = 40,
+  k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums = 41,
+  k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 42,
+  k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 43,
+  k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 44,
+  k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 45,
+  k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_no_sums = 46,
+  k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums = 47,
+  k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 48,
+  k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 49,
+  k_convolution_e_shape_48_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 50,
+  k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums = 51,
+  k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 52,
+  k_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 53,
+  k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 54,
+  k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 55,
+  k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 56,
+  k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 57,
+  k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 58,
+  k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 59,
+  k_convolution_e_shape_64_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 60,
+  k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 61,
+  k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 62,
+  k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 63,
+  k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 64,
+  k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 65,
+  k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 66,
+  k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 67,
+  k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 68,
+  k_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 69,
+  k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 70,
+  k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 71,
+  k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 72,
+  k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums = 73,
+  k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums = 74,
+  k_convolution_e_shape_64_64_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 75,
+  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums = 76,
+  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums = 77,
+  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums = 78,
+  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 79,
+  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 80,
+  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums = 81,
+  k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 82,
+  k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 83,
+  k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 84,
+  k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums = 85,
+  k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums = 86,
+  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 87,
+  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 88,
+  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums = 89,
+  k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums = 90,
+  k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums = 91,
+  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 92,
+  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 93,
+  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums = 94,
+  k_convolution_halo_e_shape_8_16_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 95,
+  k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums = 96,
+  k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums = 97,
+  k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums = 98,
+  k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e = 99,
+  k_elementwise_copy_operation_n_1_8_e_e_s = 100,
+  k_elementwise_copy_operation_y_1_1_e_e_e = 101,
+  k_elementwise_copy_operation_y_1_8_e_e_s = 102,
+  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e = 103,
+  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 104,
+  k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 105,
+  k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 106,
+  k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 107,
+  k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e = 108,
+  k_max_pool_64_8_5_1_2_y_e_e = 109,
+  k_max_pool_gradient_64_8_5_1_2_y_e_e = 110,
+  k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e = 111,
+  k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e = 112,
+  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 113,
+  k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e = 114,
+  k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e = 115,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 116,
+  k_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e = 117,
+  k_normalize_identity_0x00000000u_n_1_128_8_e_e_e = 118,
+  k_normalize_identity_0x00000000u_y_1_64_8_e_e_e = 119,
+  k_normalize_reduce_finish_128 = 120,
+  k_normalize_reduce_finish_16 = 121,
+  k_normalize_reduce_finish_32 = 122,
+  k_normalize_reduce_finish_64 = 123,
+  k_normalize_reduce_finish_8 = 124,
+  k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e = 125,
+  k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e = 126,
+  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 127,
+  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 128,
+  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 129,
+  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 130,
+  k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e = 131,
+  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 132,
+  k_normalize_silu_0x00000000u_n_1_16_8_e_e_e = 133,
+  k_normalize_silu_0x00000000u_n_1_32_8_e_e_e = 134,
+  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 135,
+  k_normalize_silu_0x00000000u_n_1_8_8_e_e_e = 136,
+  k_normalize_silu_0x00000000u_y_1_128_8_e_e_e = 137,
+  k_normalize_silu_0x00000000u_y_1_16_8_e_e_e = 138,
+  k_normalize_silu_0x00000000u_y_1_32_8_e_e_e = 139,
+  k_normalize_silu_0x00000000u_y_1_8_8_e_e_e = 140,
+  k_pack_weights_e = 141,
+  k_running_statistics_128_0x3727c5acu = 142,
+  k_running_statistics_16_0x3727c5acu = 143,
+  k_running_statistics_32_0x3727c5acu = 144,
+  k_running_statistics_64_0x3727c5acu = 145,
+  k_running_statistics_8_0x3727c5acu = 146,
+  k_softmax_e_e = 147,
+  k_softmax_gradient_n_e_e_e = 148,
+  k_upsample_128_8_e_e = 149,
+  k_upsample_64_8_e_e = 150,
+  k_upsample_gradient_128_8_y_e_e = 151,
+  k_upsample_gradient_64_8_y_e_e = 152,
+  k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y = 153,
+  k_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y = 154,
+  k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y = 155,
+  k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y = 156,
+  k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y = 157,
+  k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y = 158,
+  k_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_n_y_y = 159,
+  k_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_n_y_y = 160,
+  k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y = 161,
+  k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y = 162,
+  k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y = 163,
+  k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y = 164,
+  k_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y = 165,
+  k_weight_gradient_partial_e_shape_3_8_3_2_1_64_32_1_y_n_y = 166,
+  k_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_n_y_y = 167,
+  k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y = 168,
+  k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y = 169,
+  k_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_n_y_y = 170,
+  k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y = 171,
+  k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y = 172,
+  k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y = 173,
+  k_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_n_y_y = 174,
+  k_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y = 175,
+  k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y = 176,
+  k_weight_gradient_reduce_128_128_1_1_n = 177,
+  k_weight_gradient_reduce_128_32_1_1_n = 178,
+  k_weight_gradient_reduce_128_64_1_1_n = 179,
+  k_weight_gradient_reduce_16_16_1_1_n = 180,
+  k_weight_gradient_reduce_16_16_9_1_n = 181,
+  k_weight_gradient_reduce_192_128_1_1_n = 182,
+  k_weight_gradient_reduce_192_64_1_1_n = 183,
+  k_weight_gradient_reduce_1_64_9_1_n = 184,
+  k_weight_gradient_reduce_24_32_1_1_n = 185,
+  k_weight_gradient_reduce_256_128_1_1_n = 186,
+  k_weight_gradient_reduce_27_8_1_1_n = 187,
+  k_weight_gradient_reduce_32_16_1_1_n = 188,
+  k_weight_gradient_reduce_32_32_1_1_n = 189,
+  k_weight_gradient_reduce_32_32_9_1_n = 190,
+  k_weight_gradient_reduce_48_32_1_1_n = 191,
+  k_weight_gradient_reduce_48_64_1_1_n = 192,
+  k_weight_gradient_reduce_64_128_1_1_n = 193,
+  k_weight_gradient_reduce_64_128_9_1_n = 194,
+  k_weight_gradient_reduce_64_32_1_1_n = 195,
+  k_weight_gradient_reduce_64_64_1_1_n = 196,
+  k_weight_gradient_reduce_64_64_9_1_n = 197,
+  k_weight_gradient_reduce_8_16_9_1_n = 198,
+  k_weight_gradient_reduce_8_8_9_1_n = 199,
+  k_weight_gradient_reduce_96_64_1_1_n = 200,
+  k_write_images_e = 201,
   kernel_end
 };
 
@@ -297,82 +346,110 @@ static const char *const kernel_names[] = {
     "reprise_pose_e4b0928a_features_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n",
     "reprise_pose_e4b0928a_features_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n",
     "reprise_pose_e4b0928a_features_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_e4b0928a_features_batch_statistics_partial_1_128_8_16_e",
-    "reprise_pose_e4b0928a_features_batch_statistics_partial_1_16_8_2_e",
-    "reprise_pose_e4b0928a_features_batch_statistics_partial_1_32_8_4_e",
-    "reprise_pose_e4b0928a_features_batch_statistics_partial_1_64_8_8_e",
-    "reprise_pose_e4b0928a_features_batch_statistics_partial_1_8_8_1_e",
-    "reprise_pose_e4b0928a_features_convolution_direct_shape_3_8_3_2_1_64_16_8_n_n_n_e_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_128_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_128_1_1_1_64_64_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_32_1_1_1_128_32_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_32_1_1_1_128_64_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_64_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_64_1_1_1_64_64_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_64_1_1_1_64_64_y_y_y_n_y_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_16_16_1_1_1_128_16_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_16_16_1_1_1_128_16_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_16_16_3_1_1_128_16_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_16_16_3_1_1_128_16_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_16_16_3_1_1_128_16_y_y_y_n_y_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_16_16_3_1_1_64_16_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_16_16_3_1_1_64_16_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_16_16_3_1_1_64_16_y_y_y_n_y_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_192_128_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_192_128_1_1_1_64_64_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_192_64_1_1_1_128_64_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_192_64_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_24_32_1_1_1_128_32_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_24_32_1_1_1_128_32_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_256_128_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_256_128_1_1_1_64_64_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_16_1_1_1_64_16_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_16_1_1_1_64_32_y_y_y_n_y_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_128_32_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_128_32_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_64_32_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_64_32_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_y_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_128_32_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_128_32_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_128_32_y_y_y_n_y_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_64_32_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_48_32_1_1_1_128_32_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_48_32_1_1_1_128_64_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_48_64_1_1_1_128_64_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_48_64_1_1_1_128_64_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_1_1_1_64_64_y_y_y_n_y_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_3_2_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_3_2_1_64_64_y_y_y_n_y_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_32_1_1_1_64_32_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_32_1_1_1_64_64_y_y_y_n_y_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_1_1_1_64_64_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_3_2_1_128_64_y_y_y_n_y_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_3_2_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_3_2_1_64_64_y_y_y_n_y_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_8_16_3_2_1_128_16_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_8_16_3_2_1_128_16_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_y_y_y_n_y_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_96_64_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_96_64_1_1_1_64_64_y_y_y_n_n_e",
-    "reprise_pose_e4b0928a_features_depthwise_64_3_1_4_16_n_n_n_e_e",
-    "reprise_pose_e4b0928a_features_depthwise_64_3_1_4_16_y_n_n_e_e",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_128_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_192_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_24_32_1_1_1_128_32_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_48_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_8_16_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_pose_e4b0928a_features_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums",
     "reprise_pose_e4b0928a_features_depthwise_weight_gradient_partial_64_3_1_4_16_e_e",
     "reprise_pose_e4b0928a_features_elementwise_copy_operation_n_1_8_e_e_s",
     "reprise_pose_e4b0928a_features_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_pose_e4b0928a_features_elementwise_copy_operation_y_1_8_e_e_s",
-    "reprise_pose_e4b0928a_features_matmul_e_64_n_n_y_y_n_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_e4b0928a_features_matmul_e_64_n_n_y_y_n_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_e4b0928a_features_matmul_e_64_y_n_y_n_n_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_e4b0928a_features_matmul_e_64_y_n_y_n_n_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_e4b0928a_features_matmul_e_64_y_y_y_n_n_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_e4b0928a_features_matmul_e_64_y_y_y_n_n_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_e4b0928a_features_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e",
+    "reprise_pose_e4b0928a_features_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_e4b0928a_features_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
+    "reprise_pose_e4b0928a_features_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_e4b0928a_features_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
+    "reprise_pose_e4b0928a_features_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e",
     "reprise_pose_e4b0928a_features_max_pool_64_8_5_1_2_y_e_e",
     "reprise_pose_e4b0928a_features_max_pool_gradient_64_8_5_1_2_y_e_e",
     "reprise_pose_e4b0928a_features_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e",
@@ -417,30 +494,30 @@ static const char *const kernel_names[] = {
     "reprise_pose_e4b0928a_features_upsample_64_8_e_e",
     "reprise_pose_e4b0928a_features_upsample_gradient_128_8_y_e_e",
     "reprise_pose_e4b0928a_features_upsample_gradient_64_8_y_e_e",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_3_8_3_2_1_64_16_9_n_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_3_8_3_2_1_64_32_1_y_n_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y",
     "reprise_pose_e4b0928a_features_weight_gradient_reduce_128_128_1_1_n",
     "reprise_pose_e4b0928a_features_weight_gradient_reduce_128_32_1_1_n",
     "reprise_pose_e4b0928a_features_weight_gradient_reduce_128_64_1_1_n",
@@ -451,10 +528,10 @@ static const char *const kernel_names[] = {
     "reprise_pose_e4b0928a_features_weight_gradient_reduce_1_64_9_1_n",
     "reprise_pose_e4b0928a_features_weight_gradient_reduce_24_32_1_1_n",
     "reprise_pose_e4b0928a_features_weight_gradient_reduce_256_128_1_1_n",
+    "reprise_pose_e4b0928a_features_weight_gradient_reduce_27_8_1_1_n",
     "reprise_pose_e4b0928a_features_weight_gradient_reduce_32_16_1_1_n",
     "reprise_pose_e4b0928a_features_weight_gradient_reduce_32_32_1_1_n",
     "reprise_pose_e4b0928a_features_weight_gradient_reduce_32_32_9_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_3_8_9_1_n",
     "reprise_pose_e4b0928a_features_weight_gradient_reduce_48_32_1_1_n",
     "reprise_pose_e4b0928a_features_weight_gradient_reduce_48_64_1_1_n",
     "reprise_pose_e4b0928a_features_weight_gradient_reduce_64_128_1_1_n",
@@ -503,73 +580,84 @@ static CUresult pack_0(context *c, int lane) {
   const int64_t e = c->element;
   const struct reprise_pack_arguments a = {
       .entry = {
-          {at(c, 7, 4, 0), c->packed + 0 * e, 16, 8, 9, 16},
-          {at(c, 10, 4, 0), c->packed + 2304 * e, 16, 16, 1, 16},
-          {at(c, 13, 4, 0), c->packed + 2560 * e, 8, 8, 9, 16},
-          {at(c, 16, 4, 0), c->packed + 3712 * e, 8, 8, 9, 16},
-          {at(c, 19, 4, 0), c->packed + 4864 * e, 32, 24, 1, 32},
-          {at(c, 22, 4, 0), c->packed + 5888 * e, 32, 32, 9, 32},
-          {at(c, 25, 4, 0), c->packed + 15104 * e, 32, 32, 1, 32},
-          {at(c, 28, 4, 0), c->packed + 16128 * e, 16, 16, 9, 16},
-          {at(c, 31, 4, 0), c->packed + 18432 * e, 16, 16, 9, 16},
-          {at(c, 34, 4, 0), c->packed + 20736 * e, 64, 48, 1, 48},
-          {at(c, 37, 4, 0), c->packed + 23808 * e, 64, 64, 9, 64},
-          {at(c, 40, 4, 0), c->packed + 60672 * e, 64, 64, 1, 64},
-          {at(c, 43, 4, 0), c->packed + 64768 * e, 16, 32, 1, 32},
-          {at(c, 46, 4, 0), c->packed + 65280 * e, 16, 32, 1, 32},
-          {at(c, 49, 4, 0), c->packed + 65792 * e, 16, 16, 9, 16},
-          {at(c, 52, 4, 0), c->packed + 68096 * e, 16, 16, 9, 16},
-          {at(c, 55, 4, 0), c->packed + 70400 * e, 32, 32, 1, 32},
-          {at(c, 58, 4, 0), c->packed + 71424 * e, 64, 96, 1, 96},
-          {at(c, 61, 4, 0), c->packed + 77568 * e, 128, 64, 9, 64},
-          {at(c, 64, 4, 0), c->packed + 151296 * e, 128, 128, 1, 128},
-          {at(c, 67, 4, 0), c->packed + 167680 * e, 32, 64, 1, 64},
-          {at(c, 70, 4, 0), c->packed + 169728 * e, 32, 64, 1, 64},
-          {at(c, 73, 4, 0), c->packed + 171776 * e, 32, 32, 9, 32},
-          {at(c, 76, 4, 0), c->packed + 180992 * e, 32, 32, 9, 32},
-          {at(c, 79, 4, 0), c->packed + 190208 * e, 64, 64, 1, 64},
-          {at(c, 82, 4, 0), c->packed + 194304 * e, 128, 192, 1, 192},
-          {at(c, 85, 4, 0), c->packed + 218880 * e, 64, 128, 1, 128},
-          {at(c, 88, 4, 0), c->packed + 227072 * e, 128, 256, 1, 256},
-          {at(c, 91, 4, 0), c->packed + 259840 * e, 128, 128, 1, 128},
-          {at(c, 94, 4, 0), c->packed + 276224 * e, 128, 64, 1, 64},
-          {at(c, 100, 4, 0), c->packed + 284416 * e, 64, 64, 1, 64},
-          {at(c, 103, 4, 0), c->packed + 288512 * e, 128, 64, 1, 64},
-          {at(c, 106, 4, 0), c->packed + 296704 * e, 64, 128, 1, 128},
-          {at(c, 109, 4, 0), c->packed + 304896 * e, 128, 128, 1, 128},
-          {at(c, 112, 4, 0), c->packed + 321280 * e, 64, 192, 1, 192},
-          {at(c, 115, 4, 0), c->packed + 333568 * e, 16, 32, 1, 32},
-          {at(c, 118, 4, 0), c->packed + 334080 * e, 16, 32, 1, 32},
-          {at(c, 121, 4, 0), c->packed + 334592 * e, 16, 16, 9, 16},
-          {at(c, 124, 4, 0), c->packed + 336896 * e, 16, 16, 9, 16},
-          {at(c, 127, 4, 0), c->packed + 339200 * e, 32, 32, 1, 32},
-          {at(c, 130, 4, 0), c->packed + 340224 * e, 64, 96, 1, 96},
-          {at(c, 133, 4, 0), c->packed + 346368 * e, 32, 128, 1, 128},
-          {at(c, 136, 4, 0), c->packed + 350464 * e, 16, 16, 9, 16},
-          {at(c, 139, 4, 0), c->packed + 352768 * e, 16, 16, 9, 16},
-          {at(c, 142, 4, 0), c->packed + 355072 * e, 32, 48, 1, 48},
-          {at(c, 145, 4, 0), c->packed + 356608 * e, 32, 32, 9, 32},
-          {at(c, 148, 4, 0), c->packed + 365824 * e, 64, 96, 1, 96},
-          {at(c, 151, 4, 0), c->packed + 371968 * e, 32, 32, 9, 32},
-          {at(c, 154, 4, 0), c->packed + 381184 * e, 32, 32, 9, 32},
-          {at(c, 157, 4, 0), c->packed + 390400 * e, 64, 96, 1, 96},
-          {at(c, 160, 4, 0), c->packed + 396544 * e, 64, 64, 9, 64},
-          {at(c, 163, 4, 0), c->packed + 433408 * e, 128, 192, 1, 192},
-          {at(c, 166, 4, 0), c->packed + 457984 * e, 32, 64, 1, 64},
-          {at(c, 169, 4, 0), c->packed + 460032 * e, 32, 64, 1, 64},
-          {at(c, 172, 4, 0), c->packed + 462080 * e, 32, 32, 9, 32},
-          {at(c, 175, 4, 0), c->packed + 471296 * e, 32, 32, 9, 32},
-          {at(c, 178, 4, 0), c->packed + 480512 * e, 32, 32, 9, 32},
-          {at(c, 181, 4, 0), c->packed + 489728 * e, 32, 32, 9, 32},
-          {at(c, 184, 4, 0), c->packed + 498944 * e, 64, 64, 1, 64},
-          {at(c, 187, 4, 0), c->packed + 503040 * e, 128, 64, 1, 64},
-          {at(c, 193, 4, 0), c->packed + 511232 * e, 64, 64, 1, 64},
-          {at(c, 196, 4, 0), c->packed + 515328 * e, 128, 64, 1, 64},
-          {at(c, 199, 4, 0), c->packed + 523520 * e, 64, 128, 1, 128},
-          {at(c, 202, 4, 0), c->packed + 531712 * e, 128, 192, 1, 192},
+          {at(c, 4, 4, 0), c->packed + 0 * e, 8, 27, 1, 32},
+          {at(c, 7, 4, 0), c->packed + 256 * e, 16, 8, 9, 16},
+          {at(c, 10, 4, 0), c->packed + 2560 * e, 16, 16, 1, 16},
+          {at(c, 13, 4, 0), c->packed + 2816 * e, 8, 8, 9, 16},
+          {at(c, 16, 4, 0), c->packed + 3968 * e, 8, 8, 9, 16},
+          {at(c, 19, 4, 0), c->packed + 5120 * e, 32, 24, 1, 32},
+          {at(c, 22, 4, 0), c->packed + 6144 * e, 32, 32, 9, 32},
+          {at(c, 25, 4, 0), c->packed + 15360 * e, 32, 32, 1, 32},
+          {at(c, 28, 4, 0), c->packed + 16384 * e, 16, 16, 9, 16},
+          {at(c, 31, 4, 0), c->packed + 18688 * e, 16, 16, 9, 16},
+          {at(c, 34, 4, 0), c->packed + 20992 * e, 64, 48, 1, 48},
+          {at(c, 37, 4, 0), c->packed + 24064 * e, 64, 64, 9, 64},
+          {at(c, 40, 4, 0), c->packed + 60928 * e, 64, 64, 1, 64},
+          {at(c, 43, 4, 0), c->packed + 65024 * e, 16, 32, 1, 32},
+          {at(c, 46, 4, 0), c->packed + 65536 * e, 16, 32, 1, 32},
+          {at(c, 49, 4, 0), c->packed + 66048 * e, 16, 16, 9, 16},
+          {at(c, 52, 4, 0), c->packed + 68352 * e, 16, 16, 9, 16},
+          {at(c, 55, 4, 0), c->packed + 70656 * e, 32, 32, 1, 32},
+          {at(c, 58, 4, 0), c->packed + 71680 * e, 64, 96, 1, 96},
+          {at(c, 61, 4, 0), c->packed + 77824 * e, 128, 64, 9, 64},
+          {at(c, 64, 4, 0), c->packed + 151552 * e, 128, 128, 1, 128},
+          {at(c, 67, 4, 0), c->packed + 167936 * e, 32, 64, 1, 64},
+          {at(c, 70, 4, 0), c->packed + 169984 * e, 32, 64, 1, 64},
+          {at(c, 73, 4, 0), c->packed + 172032 * e, 32, 32, 9, 32},
+          {at(c, 76, 4, 0), c->packed + 181248 * e, 32, 32, 9, 32},
+          {at(c, 79, 4, 0), c->packed + 190464 * e, 64, 64, 1, 64},
+          {at(c, 82, 4, 0), c->packed + 194560 * e, 128, 192, 1, 192},
+          {at(c, 85, 4, 0), c->packed + 219136 * e, 64, 128, 1, 128},
+          {at(c, 88, 4, 0), c->packed + 227328 * e, 128, 256, 1, 256},
+          {at(c, 91, 4, 0), c->packed + 260096 * e, 128, 128, 1, 128},
+          {at(c, 94, 4, 0), c->packed + 276480 * e, 128, 64, 1, 64},
+          {at(c, 100, 4, 0), c->packed + 284672 * e, 64, 64, 1, 64},
+          {at(c, 103, 4, 0), c->packed + 288768 * e, 128, 64, 1, 64},
+          {at(c, 106, 4, 0), c->packed + 296960 * e, 64, 128, 1, 128},
+          {at(c, 109, 4, 0), c->packed + 305152 * e, 128, 128, 1, 128},
+          {at(c, 112, 4, 0), c->packed + 321536 * e, 64, 192, 1, 192},
+          {at(c, 115, 4, 0), c->packed + 333824 * e, 16, 32, 1, 32},
+          {at(c, 118, 4, 0), c->packed + 334336 * e, 16, 32, 1, 32},
+          {at(c, 121, 4, 0), c->packed + 334848 * e, 16, 16, 9, 16},
+          {at(c, 124, 4, 0), c->packed + 337152 * e, 16, 16, 9, 16},
+          {at(c, 127, 4, 0), c->packed + 339456 * e, 32, 32, 1, 32},
+          {at(c, 130, 4, 0), c->packed + 340480 * e, 64, 96, 1, 96},
+          {at(c, 133, 4, 0), c->packed + 346624 * e, 32, 128, 1, 128},
+          {at(c, 136, 4, 0), c->packed + 350720 * e, 16, 16, 9, 16},
+          {at(c, 139, 4, 0), c->packed + 353024 * e, 16, 16, 9, 16},
+          {at(c, 142, 4, 0), c->packed + 355328 * e, 32, 48, 1, 48},
+          {at(c, 145, 4, 0), c->packed + 356864 * e, 32, 32, 9, 32},
+          {at(c, 148, 4, 0), c->packed + 366080 * e, 64, 96, 1, 96},
+          {at(c, 151, 4, 0), c->packed + 372224 * e, 32, 32, 9, 32},
+          {at(c, 154, 4, 0), c->packed + 381440 * e, 32, 32, 9, 32},
+          {at(c, 157, 4, 0), c->packed + 390656 * e, 64, 96, 1, 96},
+          {at(c, 160, 4, 0), c->packed + 396800 * e, 64, 64, 9, 64},
+          {at(c, 163, 4, 0), c->packed + 433664 * e, 128, 192, 1, 192},
+          {at(c, 166, 4, 0), c->packed + 458240 * e, 32, 64, 1, 64},
+          {at(c, 169, 4, 0), c->packed + 460288 * e, 32, 64, 1, 64},
+          {at(c, 172, 4, 0), c->packed + 462336 * e, 32, 32, 9, 32},
+          {at(c, 175, 4, 0), c->packed + 471552 * e, 32, 32, 9, 32},
+          {at(c, 178, 4, 0), c->packed + 480768 * e, 32, 32, 9, 32},
+          {at(c, 181, 4, 0), c->packed + 489984 * e, 32, 32, 9, 32},
+          {at(c, 184, 4, 0), c->packed + 499200 * e, 64, 64, 1, 64},
+          {at(c, 187, 4, 0), c->packed + 503296 * e, 128, 64, 1, 64},
+          {at(c, 193, 4, 0), c->packed + 511488 * e, 64, 64, 1, 64},
+          {at(c, 196, 4, 0), c->packed + 515584 * e, 128, 64, 1, 64},
+          {at(c, 199, 4, 0), c->packed + 523776 * e, 64, 128, 1, 128},
       },
   };
   return launch(c, k_pack_weights_e, lane, 64, 64, 1, 256, &a);
+}
+
+// Weights as the kernels read them, part 1.
+static CUresult pack_1(context *c, int lane) {
+  const int64_t e = c->element;
+  const struct reprise_pack_arguments a = {
+      .entry = {
+          {at(c, 202, 4, 0), c->packed + 531968 * e, 128, 192, 1, 192},
+      },
+  };
+  return launch(c, k_pack_weights_e, lane, 64, 1, 1, 256, &a);
 }
 
 // conv2d backbone.stem.conv.conv2d
@@ -578,8 +666,8 @@ static CUresult forward_0(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .output = {at(c, 406, e, 0), 2 * h * w, 4 * w, 8, 1}, .weight = at(c, 4, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
-    r = launch(c, k_convolution_direct_shape_3_8_3_2_1_64_16_8_n_n_n_e_e, lane, ceiling(n * h * w / 4, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .output = {at(c, 406, e, 0), 2 * h * w, 4 * w, 8, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2), .partial = c->scratch[lane], .batches = at(c, 207, 8, 0)};
+    r = launch(c, k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 4, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -590,24 +678,8 @@ static CUresult forward_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * h * w / 4, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 4, 2048), 528))};
-    r = launch(c, k_batch_statistics_partial_1_8_8_1_e, lane, smaller(ceiling(n * h * w / 4, 2048), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * h * w / 4, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 4, 2048), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * h * w / 4, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 4, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n, lane, 1, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stem.bn.running
-static CUresult forward_2(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0)};
-    r = launch(c, k_running_statistics_8_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -630,8 +702,8 @@ static CUresult forward_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 409, e, 0), 2 * h * w, 4 * w, 8, 1}, .output = {at(c, 410, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_8_16_3_2_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 409, e, 0), 2 * h * w, 4 * w, 8, 1}, .output = {at(c, 410, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 210, 8, 0)};
+    r = launch(c, k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -642,24 +714,8 @@ static CUresult forward_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 16, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.down_p2.bn.running
-static CUresult forward_6(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -682,8 +738,8 @@ static CUresult forward_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 413, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 414, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 2304 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 413, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 414, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 2560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 213, 8, 0)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -694,24 +750,8 @@ static CUresult forward_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 16, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p2.cv1.bn.running
-static CUresult forward_10(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -734,8 +774,8 @@ static CUresult forward_12(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 418, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 2560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 418, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 2816 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 216, 8, 0)};
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -746,24 +786,8 @@ static CUresult forward_13(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 2048), 528))};
-    r = launch(c, k_batch_statistics_partial_1_8_8_1_e, lane, smaller(ceiling(n * h * w / 16, 2048), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 2048), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n, lane, 1, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p2.blocks.0.cv1.bn.running
-static CUresult forward_14(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0)};
-    r = launch(c, k_running_statistics_8_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -786,8 +810,8 @@ static CUresult forward_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 421, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 422, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 3712 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 421, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 422, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 3968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 219, 8, 0)};
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -798,24 +822,8 @@ static CUresult forward_17(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 2048), 528))};
-    r = launch(c, k_batch_statistics_partial_1_8_8_1_e, lane, smaller(ceiling(n * h * w / 16, 2048), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 2048), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n, lane, 1, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p2.blocks.0.cv2.bn.running
-static CUresult forward_18(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0)};
-    r = launch(c, k_running_statistics_8_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -838,8 +846,8 @@ static CUresult forward_20(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 425, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 4864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_24_32_1_1_1_128_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 425, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 222, 8, 0)};
+    r = launch(c, k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -850,24 +858,8 @@ static CUresult forward_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 16, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p2.cv2.bn.running
-static CUresult forward_22(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -890,8 +882,8 @@ static CUresult forward_24(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 428, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 429, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 5888 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_128_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 428, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 429, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 225, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -902,24 +894,8 @@ static CUresult forward_25(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.down_p3.bn.running
-static CUresult forward_26(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -942,8 +918,8 @@ static CUresult forward_28(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 432, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 433, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 15104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 432, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 433, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 15360 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 228, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -954,24 +930,8 @@ static CUresult forward_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p3.cv1.bn.running
-static CUresult forward_30(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -994,8 +954,8 @@ static CUresult forward_32(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 437, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 16128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 437, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 16384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 231, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1006,24 +966,8 @@ static CUresult forward_33(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p3.blocks.0.cv1.bn.running
-static CUresult forward_34(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1046,8 +990,8 @@ static CUresult forward_36(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 440, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 441, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18432 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 440, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 441, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 234, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1058,24 +1002,8 @@ static CUresult forward_37(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p3.blocks.0.cv2.bn.running
-static CUresult forward_38(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1098,8 +1026,8 @@ static CUresult forward_40(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 444, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 20736 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 444, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 20992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 237, 8, 0)};
+    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1110,24 +1038,8 @@ static CUresult forward_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p3.cv2.bn.running
-static CUresult forward_42(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1150,8 +1062,8 @@ static CUresult forward_44(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 64), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 448, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 23808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 64), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 448, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 24064 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 240, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1162,24 +1074,8 @@ static CUresult forward_45(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.down_p4.bn.running
-static CUresult forward_46(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1202,8 +1098,8 @@ static CUresult forward_48(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 451, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 452, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 451, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 452, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 243, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1214,24 +1110,8 @@ static CUresult forward_49(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p4.cv1.bn.running
-static CUresult forward_50(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1254,8 +1134,8 @@ static CUresult forward_52(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 456, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 64768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 456, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 65024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 246, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1266,24 +1146,8 @@ static CUresult forward_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p4.blocks.0.cv1.bn.running
-static CUresult forward_54(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1306,8 +1170,8 @@ static CUresult forward_56(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 460, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 65280 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 460, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 65536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 249, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1318,24 +1182,8 @@ static CUresult forward_57(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p4.blocks.0.cv2.bn.running
-static CUresult forward_58(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1358,8 +1206,8 @@ static CUresult forward_60(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 459, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 464, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 65792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 459, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 464, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 66048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 252, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1370,24 +1218,8 @@ static CUresult forward_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p4.blocks.0.blocks.0.cv1.bn.running
-static CUresult forward_62(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1410,8 +1242,8 @@ static CUresult forward_64(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 467, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 468, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 467, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 468, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 255, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1422,24 +1254,8 @@ static CUresult forward_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p4.blocks.0.blocks.0.cv2.bn.running
-static CUresult forward_66(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1462,8 +1278,8 @@ static CUresult forward_68(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 463, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 471, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 70400 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 463, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 471, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 70656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 258, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1474,24 +1290,8 @@ static CUresult forward_69(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p4.blocks.0.cv3.bn.running
-static CUresult forward_70(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1514,8 +1314,8 @@ static CUresult forward_72(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 474, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 71424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 474, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 71680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 261, 8, 0)};
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1526,24 +1326,8 @@ static CUresult forward_73(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p4.cv2.bn.running
-static CUresult forward_74(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1566,8 +1350,8 @@ static CUresult forward_76(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 478, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 77568 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_3_2_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 478, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 77824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 264, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1578,24 +1362,8 @@ static CUresult forward_77(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.down_p5.bn.running
-static CUresult forward_78(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1618,8 +1386,8 @@ static CUresult forward_80(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 481, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 482, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 151296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 481, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 482, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 151552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 267, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1630,24 +1398,8 @@ static CUresult forward_81(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p5.cv1.bn.running
-static CUresult forward_82(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1670,8 +1422,8 @@ static CUresult forward_84(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 486, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 167680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 486, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 167936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 270, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1682,24 +1434,8 @@ static CUresult forward_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p5.blocks.0.cv1.bn.running
-static CUresult forward_86(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1722,8 +1458,8 @@ static CUresult forward_88(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 490, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 169728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 490, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 169984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 273, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1734,24 +1470,8 @@ static CUresult forward_89(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p5.blocks.0.cv2.bn.running
-static CUresult forward_90(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1774,8 +1494,8 @@ static CUresult forward_92(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 489, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 494, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 171776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 489, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 494, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 172032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 276, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1786,24 +1506,8 @@ static CUresult forward_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p5.blocks.0.blocks.0.cv1.bn.running
-static CUresult forward_94(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1826,8 +1530,8 @@ static CUresult forward_96(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 497, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 498, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 180992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 497, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 498, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 181248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 279, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1838,24 +1542,8 @@ static CUresult forward_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p5.blocks.0.blocks.0.cv2.bn.running
-static CUresult forward_98(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1878,8 +1566,8 @@ static CUresult forward_100(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 493, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 501, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 190208 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 493, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 501, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 190464 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 282, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1890,24 +1578,8 @@ static CUresult forward_101(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p5.blocks.0.cv3.bn.running
-static CUresult forward_102(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1930,8 +1602,8 @@ static CUresult forward_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 504, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 194304 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 504, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 194560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 285, 8, 0)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1942,24 +1614,8 @@ static CUresult forward_105(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.stage_p5.cv2.bn.running
-static CUresult forward_106(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1982,8 +1638,8 @@ static CUresult forward_108(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 507, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 508, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 218880 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 507, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 508, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 219136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 288, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1994,24 +1650,8 @@ static CUresult forward_109(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.sppf.cv1.bn.running
-static CUresult forward_110(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2070,8 +1710,8 @@ static CUresult forward_115(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 511, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 515, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 227072 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 511, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 515, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 227328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 291, 8, 0)};
+    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2082,24 +1722,8 @@ static CUresult forward_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.sppf.cv2.bn.running
-static CUresult forward_117(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2122,8 +1746,8 @@ static CUresult forward_119(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 518, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 519, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 259840 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 518, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 519, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 260096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 294, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2134,24 +1758,8 @@ static CUresult forward_120(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.attn_p5.cv1.bn.running
-static CUresult forward_121(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2174,8 +1782,8 @@ static CUresult forward_123(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 522, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 523, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 276224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 522, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 523, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 276480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 297, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2186,24 +1794,8 @@ static CUresult forward_124(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.attn_p5.blocks.0.attn.qkv.1.running
-static CUresult forward_125(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2227,7 +1819,7 @@ static CUresult forward_127(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {h * w / 8, 0, 128, 1}}, .b = {at(c, 526, e, 32), {h * w / 8, 0, 1, 128}}, .y = {at(c, 527, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_n_y_y_n_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -2251,7 +1843,7 @@ static CUresult forward_129(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 64), {h * w / 8, 0, 1, 128}}, .b = {at(c, 528, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 529, e, 0), {h * w / 16, 0, 1, 64}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_y_n_n_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -2262,8 +1854,8 @@ static CUresult forward_130(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 530, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 530, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 300, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2274,24 +1866,8 @@ static CUresult forward_131(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.attn_p5.blocks.0.attn.pe.1.running
-static CUresult forward_132(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2314,8 +1890,8 @@ static CUresult forward_134(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 534, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284416 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 534, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 303, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2326,24 +1902,8 @@ static CUresult forward_135(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.attn_p5.blocks.0.attn.proj.1.running
-static CUresult forward_136(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2366,8 +1926,8 @@ static CUresult forward_138(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 288512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 306, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2378,24 +1938,8 @@ static CUresult forward_139(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.attn_p5.blocks.0.ffn.0.bn.running
-static CUresult forward_140(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2418,8 +1962,8 @@ static CUresult forward_142(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 542, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 296704 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 542, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 296960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 309, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2430,24 +1974,8 @@ static CUresult forward_143(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.attn_p5.blocks.0.ffn.1.1.running
-static CUresult forward_144(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2482,8 +2010,8 @@ static CUresult forward_147(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 546, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 304896 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 546, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 305152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 312, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2494,24 +2022,8 @@ static CUresult forward_148(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics backbone.attn_p5.cv2.bn.running
-static CUresult forward_149(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2546,8 +2058,8 @@ static CUresult forward_152(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 550, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 321280 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 550, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 315, 8, 0)};
+    r = launch(c, k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2558,24 +2070,8 @@ static CUresult forward_153(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p4.cv1.bn.running
-static CUresult forward_154(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2598,8 +2094,8 @@ static CUresult forward_156(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 554, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 333568 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 554, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 333824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 318, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2610,24 +2106,8 @@ static CUresult forward_157(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p4.blocks.0.cv1.bn.running
-static CUresult forward_158(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2650,8 +2130,8 @@ static CUresult forward_160(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 558, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 558, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 321, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2662,24 +2142,8 @@ static CUresult forward_161(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .batches = at(c, 321, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .batches = at(c, 321, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .batches = at(c, 321, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p4.blocks.0.cv2.bn.running
-static CUresult forward_162(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2702,8 +2166,8 @@ static CUresult forward_164(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 562, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 562, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 324, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2714,24 +2178,8 @@ static CUresult forward_165(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .batches = at(c, 324, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .batches = at(c, 324, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .batches = at(c, 324, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p4.blocks.0.blocks.0.cv1.bn.running
-static CUresult forward_166(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2754,8 +2202,8 @@ static CUresult forward_168(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 566, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 336896 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 566, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 327, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2766,24 +2214,8 @@ static CUresult forward_169(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .batches = at(c, 327, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .batches = at(c, 327, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .batches = at(c, 327, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p4.blocks.0.blocks.0.cv2.bn.running
-static CUresult forward_170(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2806,8 +2238,8 @@ static CUresult forward_172(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 569, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 569, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 330, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2818,24 +2250,8 @@ static CUresult forward_173(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .batches = at(c, 330, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .batches = at(c, 330, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .batches = at(c, 330, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p4.blocks.0.cv3.bn.running
-static CUresult forward_174(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2858,8 +2274,8 @@ static CUresult forward_176(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 572, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 340224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 572, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 333, 8, 0)};
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2870,24 +2286,8 @@ static CUresult forward_177(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .batches = at(c, 333, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .batches = at(c, 333, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .batches = at(c, 333, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p4.cv2.bn.running
-static CUresult forward_178(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2922,8 +2322,8 @@ static CUresult forward_181(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 576, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 346368 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_128_32_1_1_1_128_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 576, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 346624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 336, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2934,24 +2334,8 @@ static CUresult forward_182(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .batches = at(c, 336, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .batches = at(c, 336, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .batches = at(c, 336, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p3.cv1.bn.running
-static CUresult forward_183(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2974,8 +2358,8 @@ static CUresult forward_185(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 580, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 350464 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 580, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 339, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2986,24 +2370,8 @@ static CUresult forward_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .batches = at(c, 339, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .batches = at(c, 339, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .batches = at(c, 339, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p3.blocks.0.cv1.bn.running
-static CUresult forward_187(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3026,8 +2394,8 @@ static CUresult forward_189(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 584, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 352768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 584, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 342, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3038,24 +2406,8 @@ static CUresult forward_190(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .batches = at(c, 342, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .batches = at(c, 342, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .batches = at(c, 342, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p3.blocks.0.cv2.bn.running
-static CUresult forward_191(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3078,8 +2430,8 @@ static CUresult forward_193(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 587, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 355072 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_48_32_1_1_1_128_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 587, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 355328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 345, 8, 0)};
+    r = launch(c, k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3090,24 +2442,8 @@ static CUresult forward_194(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .batches = at(c, 345, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .batches = at(c, 345, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .batches = at(c, 345, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.top_down_p3.cv2.bn.running
-static CUresult forward_195(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3130,8 +2466,8 @@ static CUresult forward_197(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 590, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 356608 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 590, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 356864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 348, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3142,24 +2478,8 @@ static CUresult forward_198(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .batches = at(c, 348, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .batches = at(c, 348, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .batches = at(c, 348, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.down_n3.bn.running
-static CUresult forward_199(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3182,8 +2502,8 @@ static CUresult forward_201(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 593, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 365824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 593, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 351, 8, 0)};
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3194,24 +2514,8 @@ static CUresult forward_202(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .batches = at(c, 351, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .batches = at(c, 351, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .batches = at(c, 351, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p4.cv1.bn.running
-static CUresult forward_203(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3234,8 +2538,8 @@ static CUresult forward_205(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 597, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 371968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 597, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 354, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3246,24 +2550,8 @@ static CUresult forward_206(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .batches = at(c, 354, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .batches = at(c, 354, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .batches = at(c, 354, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p4.blocks.0.cv1.bn.running
-static CUresult forward_207(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3286,8 +2574,8 @@ static CUresult forward_209(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 601, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 601, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 357, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3298,24 +2586,8 @@ static CUresult forward_210(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .batches = at(c, 357, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .batches = at(c, 357, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .batches = at(c, 357, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p4.blocks.0.cv2.bn.running
-static CUresult forward_211(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3338,8 +2610,8 @@ static CUresult forward_213(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 604, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 390400 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 604, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 360, 8, 0)};
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3350,24 +2622,8 @@ static CUresult forward_214(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .batches = at(c, 360, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .batches = at(c, 360, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .batches = at(c, 360, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p4.cv2.bn.running
-static CUresult forward_215(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3390,8 +2646,8 @@ static CUresult forward_217(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 607, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 396544 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 607, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 363, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3402,24 +2658,8 @@ static CUresult forward_218(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .batches = at(c, 363, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .batches = at(c, 363, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .batches = at(c, 363, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.down_n4.bn.running
-static CUresult forward_219(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3442,8 +2682,8 @@ static CUresult forward_221(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 610, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 433408 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 610, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 366, 8, 0)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3454,24 +2694,8 @@ static CUresult forward_222(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .batches = at(c, 366, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .batches = at(c, 366, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .batches = at(c, 366, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.cv1.bn.running
-static CUresult forward_223(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3494,8 +2718,8 @@ static CUresult forward_225(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 614, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 457984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 614, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 458240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 369, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3506,24 +2730,8 @@ static CUresult forward_226(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .batches = at(c, 369, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .batches = at(c, 369, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .batches = at(c, 369, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.0.cv1.bn.running
-static CUresult forward_227(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3546,8 +2754,8 @@ static CUresult forward_229(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 618, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 460032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 618, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 372, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3558,24 +2766,8 @@ static CUresult forward_230(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .batches = at(c, 372, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .batches = at(c, 372, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .batches = at(c, 372, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.0.cv2.bn.running
-static CUresult forward_231(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3598,8 +2790,8 @@ static CUresult forward_233(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 622, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 622, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 375, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3610,24 +2802,8 @@ static CUresult forward_234(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .batches = at(c, 375, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .batches = at(c, 375, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .batches = at(c, 375, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.bn.running
-static CUresult forward_235(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3650,8 +2826,8 @@ static CUresult forward_237(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 626, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 626, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 378, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3662,24 +2838,8 @@ static CUresult forward_238(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .batches = at(c, 378, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .batches = at(c, 378, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .batches = at(c, 378, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.running
-static CUresult forward_239(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3702,8 +2862,8 @@ static CUresult forward_241(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 630, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 630, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 381, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3714,24 +2874,8 @@ static CUresult forward_242(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .batches = at(c, 381, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .batches = at(c, 381, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .batches = at(c, 381, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.bn.running
-static CUresult forward_243(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3754,8 +2898,8 @@ static CUresult forward_245(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 634, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 634, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 384, 8, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3766,24 +2910,8 @@ static CUresult forward_246(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .batches = at(c, 384, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .batches = at(c, 384, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .batches = at(c, 384, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.bn.running
-static CUresult forward_247(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3806,8 +2934,8 @@ static CUresult forward_249(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 637, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 498944 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 637, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 499200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 387, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3818,24 +2946,8 @@ static CUresult forward_250(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .batches = at(c, 387, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .batches = at(c, 387, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .batches = at(c, 387, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.0.cv3.bn.running
-static CUresult forward_251(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3858,8 +2970,8 @@ static CUresult forward_253(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 503040 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 503296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 390, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3870,24 +2982,8 @@ static CUresult forward_254(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .batches = at(c, 390, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .batches = at(c, 390, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .batches = at(c, 390, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.1.attn.qkv.1.running
-static CUresult forward_255(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3911,7 +3007,7 @@ static CUresult forward_257(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 0), {h * w / 8, 0, 128, 1}}, .b = {at(c, 644, e, 32), {h * w / 8, 0, 1, 128}}, .y = {at(c, 645, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_n_y_y_n_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -3935,7 +3031,7 @@ static CUresult forward_259(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 64), {h * w / 8, 0, 1, 128}}, .b = {at(c, 646, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 647, e, 0), {h * w / 16, 0, 1, 64}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_y_n_n_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -3946,8 +3042,8 @@ static CUresult forward_260(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 644, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 648, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 644, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 648, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 393, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3958,24 +3054,8 @@ static CUresult forward_261(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .batches = at(c, 393, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .batches = at(c, 393, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .batches = at(c, 393, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.1.attn.pe.1.running
-static CUresult forward_262(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3998,8 +3078,8 @@ static CUresult forward_264(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 652, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511232 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 652, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 396, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4010,24 +3090,8 @@ static CUresult forward_265(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .batches = at(c, 396, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .batches = at(c, 396, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .batches = at(c, 396, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.1.attn.proj.1.running
-static CUresult forward_266(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4050,8 +3114,8 @@ static CUresult forward_268(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 656, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 515328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 656, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 399, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4062,24 +3126,8 @@ static CUresult forward_269(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .batches = at(c, 399, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .batches = at(c, 399, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .batches = at(c, 399, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.1.ffn.0.bn.running
-static CUresult forward_270(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4102,8 +3150,8 @@ static CUresult forward_272(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 660, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 523520 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 660, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 523776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 402, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4114,24 +3162,8 @@ static CUresult forward_273(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .batches = at(c, 402, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .batches = at(c, 402, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .batches = at(c, 402, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.blocks.0.1.ffn.1.1.running
-static CUresult forward_274(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4154,8 +3186,8 @@ static CUresult forward_276(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 663, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 531712 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 663, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 405, 8, 0)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4166,24 +3198,8 @@ static CUresult forward_277(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .batches = at(c, 405, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .batches = at(c, 405, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .batches = at(c, 405, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics neck.bottom_up_p5.cv2.bn.running
-static CUresult forward_278(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4200,17 +3216,1625 @@ static CUresult forward_279(context *c, int lane) {
   return r;
 }
 
+// conv2d backbone.stem.conv.conv2d
+static CUresult evaluation_0(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .output = {at(c, 406, e, 0), 2 * h * w, 4 * w, 8, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
+    r = launch(c, k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 4, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stem.bn.running
+static CUresult evaluation_2(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0)};
+    r = launch(c, k_running_statistics_8_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.down_p2.conv.conv2d
+static CUresult evaluation_4(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 409, e, 0), 2 * h * w, 4 * w, 8, 1}, .output = {at(c, 410, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.down_p2.bn.running
+static CUresult evaluation_6(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p2.cv1.conv.conv2d
+static CUresult evaluation_8(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 413, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 414, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 2560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p2.cv1.bn.running
+static CUresult evaluation_10(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p2.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_12(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 418, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 2816 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p2.blocks.0.cv1.bn.running
+static CUresult evaluation_14(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0)};
+    r = launch(c, k_running_statistics_8_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p2.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_16(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 421, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 422, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 3968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p2.blocks.0.cv2.bn.running
+static CUresult evaluation_18(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0)};
+    r = launch(c, k_running_statistics_8_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p2.cv2.conv.conv2d
+static CUresult evaluation_20(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 425, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p2.cv2.bn.running
+static CUresult evaluation_22(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.down_p3.conv.conv2d
+static CUresult evaluation_24(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 428, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 429, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.down_p3.bn.running
+static CUresult evaluation_26(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p3.cv1.conv.conv2d
+static CUresult evaluation_28(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 432, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 433, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 15360 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p3.cv1.bn.running
+static CUresult evaluation_30(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p3.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_32(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 437, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 16384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p3.blocks.0.cv1.bn.running
+static CUresult evaluation_34(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p3.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_36(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 440, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 441, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p3.blocks.0.cv2.bn.running
+static CUresult evaluation_38(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p3.cv2.conv.conv2d
+static CUresult evaluation_40(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 444, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 20992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p3.cv2.bn.running
+static CUresult evaluation_42(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.down_p4.conv.conv2d
+static CUresult evaluation_44(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 64), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 448, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 24064 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.down_p4.bn.running
+static CUresult evaluation_46(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p4.cv1.conv.conv2d
+static CUresult evaluation_48(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 451, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 452, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p4.cv1.bn.running
+static CUresult evaluation_50(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p4.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_52(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 456, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 65024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p4.blocks.0.cv1.bn.running
+static CUresult evaluation_54(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p4.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_56(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 460, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 65536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p4.blocks.0.cv2.bn.running
+static CUresult evaluation_58(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p4.blocks.0.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_60(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 459, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 464, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 66048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p4.blocks.0.blocks.0.cv1.bn.running
+static CUresult evaluation_62(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p4.blocks.0.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_64(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 467, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 468, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p4.blocks.0.blocks.0.cv2.bn.running
+static CUresult evaluation_66(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p4.blocks.0.cv3.conv.conv2d
+static CUresult evaluation_68(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 463, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 471, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 70656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p4.blocks.0.cv3.bn.running
+static CUresult evaluation_70(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p4.cv2.conv.conv2d
+static CUresult evaluation_72(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 474, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 71680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p4.cv2.bn.running
+static CUresult evaluation_74(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.down_p5.conv.conv2d
+static CUresult evaluation_76(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 478, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 77824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.down_p5.bn.running
+static CUresult evaluation_78(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p5.cv1.conv.conv2d
+static CUresult evaluation_80(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 481, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 482, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 151552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p5.cv1.bn.running
+static CUresult evaluation_82(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p5.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_84(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 486, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 167936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p5.blocks.0.cv1.bn.running
+static CUresult evaluation_86(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p5.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_88(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 490, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 169984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p5.blocks.0.cv2.bn.running
+static CUresult evaluation_90(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p5.blocks.0.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_92(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 489, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 494, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 172032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p5.blocks.0.blocks.0.cv1.bn.running
+static CUresult evaluation_94(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p5.blocks.0.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_96(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 497, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 498, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 181248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p5.blocks.0.blocks.0.cv2.bn.running
+static CUresult evaluation_98(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p5.blocks.0.cv3.conv.conv2d
+static CUresult evaluation_100(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 493, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 501, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 190464 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p5.blocks.0.cv3.bn.running
+static CUresult evaluation_102(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.stage_p5.cv2.conv.conv2d
+static CUresult evaluation_104(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 504, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 194560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.stage_p5.cv2.bn.running
+static CUresult evaluation_106(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.sppf.cv1.conv.conv2d
+static CUresult evaluation_108(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 507, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 508, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 219136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.sppf.cv1.bn.running
+static CUresult evaluation_110(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.sppf.cv2.conv.conv2d
+static CUresult evaluation_115(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 511, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 515, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 227328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.sppf.cv2.bn.running
+static CUresult evaluation_117(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.attn_p5.cv1.conv.conv2d
+static CUresult evaluation_119(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 518, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 519, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 260096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.attn_p5.cv1.bn.running
+static CUresult evaluation_121(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.attn_p5.blocks.0.attn.qkv.0.conv2d
+static CUresult evaluation_123(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 522, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 523, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 276480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.attn_p5.blocks.0.attn.qkv.1.running
+static CUresult evaluation_125(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.attn_p5.blocks.0.attn.pe.0.conv2d
+static CUresult evaluation_130(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 530, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.attn_p5.blocks.0.attn.pe.1.running
+static CUresult evaluation_132(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.attn_p5.blocks.0.attn.proj.0.conv2d
+static CUresult evaluation_134(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 534, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.attn_p5.blocks.0.attn.proj.1.running
+static CUresult evaluation_136(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.attn_p5.blocks.0.ffn.0.conv.conv2d
+static CUresult evaluation_138(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.attn_p5.blocks.0.ffn.0.bn.running
+static CUresult evaluation_140(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.attn_p5.blocks.0.ffn.1.0.conv2d
+static CUresult evaluation_142(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 542, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 296960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.attn_p5.blocks.0.ffn.1.1.running
+static CUresult evaluation_144(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d backbone.attn_p5.cv2.conv.conv2d
+static CUresult evaluation_147(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 546, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 305152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics backbone.attn_p5.cv2.bn.running
+static CUresult evaluation_149(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p4.cv1.conv.conv2d
+static CUresult evaluation_152(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 550, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p4.cv1.bn.running
+static CUresult evaluation_154(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p4.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_156(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 554, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 333824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p4.blocks.0.cv1.bn.running
+static CUresult evaluation_158(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p4.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_160(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 558, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p4.blocks.0.cv2.bn.running
+static CUresult evaluation_162(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p4.blocks.0.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_164(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 562, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p4.blocks.0.blocks.0.cv1.bn.running
+static CUresult evaluation_166(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p4.blocks.0.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_168(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 566, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p4.blocks.0.blocks.0.cv2.bn.running
+static CUresult evaluation_170(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p4.blocks.0.cv3.conv.conv2d
+static CUresult evaluation_172(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 569, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p4.blocks.0.cv3.bn.running
+static CUresult evaluation_174(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p4.cv2.conv.conv2d
+static CUresult evaluation_176(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 572, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p4.cv2.bn.running
+static CUresult evaluation_178(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p3.cv1.conv.conv2d
+static CUresult evaluation_181(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 576, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 346624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p3.cv1.bn.running
+static CUresult evaluation_183(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p3.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_185(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 580, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p3.blocks.0.cv1.bn.running
+static CUresult evaluation_187(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p3.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_189(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 584, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p3.blocks.0.cv2.bn.running
+static CUresult evaluation_191(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.top_down_p3.cv2.conv.conv2d
+static CUresult evaluation_193(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 587, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 355328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.top_down_p3.cv2.bn.running
+static CUresult evaluation_195(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.down_n3.conv.conv2d
+static CUresult evaluation_197(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 590, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 356864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.down_n3.bn.running
+static CUresult evaluation_199(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p4.cv1.conv.conv2d
+static CUresult evaluation_201(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 593, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p4.cv1.bn.running
+static CUresult evaluation_203(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p4.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_205(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 597, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p4.blocks.0.cv1.bn.running
+static CUresult evaluation_207(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p4.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_209(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 601, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p4.blocks.0.cv2.bn.running
+static CUresult evaluation_211(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p4.cv2.conv.conv2d
+static CUresult evaluation_213(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 604, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p4.cv2.bn.running
+static CUresult evaluation_215(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.down_n4.conv.conv2d
+static CUresult evaluation_217(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 607, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.down_n4.bn.running
+static CUresult evaluation_219(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.cv1.conv.conv2d
+static CUresult evaluation_221(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 610, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.cv1.bn.running
+static CUresult evaluation_223(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.0.cv1.conv.conv2d
+static CUresult evaluation_225(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 614, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 458240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.0.cv1.bn.running
+static CUresult evaluation_227(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d
+static CUresult evaluation_229(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 618, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.0.cv2.bn.running
+static CUresult evaluation_231(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.conv.conv2d
+static CUresult evaluation_233(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 622, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.bn.running
+static CUresult evaluation_235(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.conv.conv2d
+static CUresult evaluation_237(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 626, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.running
+static CUresult evaluation_239(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.conv.conv2d
+static CUresult evaluation_241(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 630, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.bn.running
+static CUresult evaluation_243(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.conv.conv2d
+static CUresult evaluation_245(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 634, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.bn.running
+static CUresult evaluation_247(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.0.cv3.conv.conv2d
+static CUresult evaluation_249(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 637, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 499200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.0.cv3.bn.running
+static CUresult evaluation_251(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.1.attn.qkv.0.conv2d
+static CUresult evaluation_253(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 503296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.1.attn.qkv.1.running
+static CUresult evaluation_255(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.1.attn.pe.0.conv2d
+static CUresult evaluation_260(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 644, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 648, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.1.attn.pe.1.running
+static CUresult evaluation_262(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.1.attn.proj.0.conv2d
+static CUresult evaluation_264(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 652, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.1.attn.proj.1.running
+static CUresult evaluation_266(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.1.ffn.0.conv.conv2d
+static CUresult evaluation_268(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 656, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.1.ffn.0.bn.running
+static CUresult evaluation_270(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.1.ffn.1.0.conv2d
+static CUresult evaluation_272(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 660, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 523776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.blocks.0.1.ffn.1.1.running
+static CUresult evaluation_274(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.cv2.conv.conv2d
+static CUresult evaluation_276(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 663, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics neck.bottom_up_p5.cv2.bn.running
+static CUresult evaluation_278(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
 // normalize_reduce neck.bottom_up_p5.cv2.bn.normalize.sums
 static CUresult backward_0_0(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 868, 4, 0), .dshift = at(c, 869, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 868, 4, 0), .dshift = at(c, 869, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 868, 4, 0), .dshift = at(c, 869, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 868, 4, 0), .dshift = at(c, 869, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -4234,8 +4858,8 @@ static CUresult backward_0_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 870, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 871, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 531712 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 870, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 871, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
   }
   return r;
 }
@@ -4246,11 +4870,11 @@ static CUresult backward_0_3(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 870, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 85)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 85), 6, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 870, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 867, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 85))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 867, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170))};
     r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
   }
   return r;
@@ -4274,11 +4898,11 @@ static CUresult backward_0_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 871, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 865, 4, 0), .dshift = at(c, 866, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 871, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 865, 4, 0), .dshift = at(c, 866, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 871, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 865, 4, 0), .dshift = at(c, 866, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 871, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 865, 4, 0), .dshift = at(c, 866, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -4302,8 +4926,8 @@ static CUresult backward_0_7(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 873, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 874, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 523520 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 873, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 874, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 523776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 656, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4314,11 +4938,11 @@ static CUresult backward_0_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 873, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 873, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 864, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 864, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
     r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
   }
   return r;
@@ -4330,11 +4954,7 @@ static CUresult backward_0_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 862, 4, 0), .dshift = at(c, 863, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 862, 4, 0), .dshift = at(c, 863, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 862, 4, 0), .dshift = at(c, 863, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -4358,8 +4978,8 @@ static CUresult backward_0_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 872, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 515328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 872, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4370,11 +4990,11 @@ static CUresult backward_0_12(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 861, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 861, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
     r = launch(c, k_weight_gradient_reduce_64_128_1_1_n, lane, 256, 1, 1, 256, &a);
   }
   return r;
@@ -4398,11 +5018,11 @@ static CUresult backward_0_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 859, 4, 0), .dshift = at(c, 860, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 859, 4, 0), .dshift = at(c, 860, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 859, 4, 0), .dshift = at(c, 860, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 859, 4, 0), .dshift = at(c, 860, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -4426,8 +5046,8 @@ static CUresult backward_0_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 877, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 878, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511232 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 877, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 878, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4438,11 +5058,11 @@ static CUresult backward_0_17(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 877, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 877, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 858, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 858, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
     r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
   }
   return r;
@@ -4466,11 +5086,11 @@ static CUresult backward_0_19(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 856, 4, 0), .dshift = at(c, 857, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 856, 4, 0), .dshift = at(c, 857, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 856, 4, 0), .dshift = at(c, 857, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 856, 4, 0), .dshift = at(c, 857, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -4495,7 +5115,7 @@ static CUresult backward_0_21(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 880, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 881, e, 64), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4523,7 +5143,7 @@ static CUresult backward_0_23(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 879, e, 0), {h * w / 16, 0, 1, 64}}, .b = {at(c, 646, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 881, e, 64), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_y_n_n_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -4535,7 +5155,7 @@ static CUresult backward_0_24(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 879, e, 0), {h * w / 16, 0, 64, 1}}, .b = {at(c, 644, e, 64), {h * w / 8, 0, 1, 128}}, .y = {at(c, 882, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_y_y_n_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -4559,7 +5179,7 @@ static CUresult backward_0_26(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 32), {h * w / 8, 0, 1, 128}}, .b = {at(c, 883, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 881, e, 0), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_y_n_n_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -4571,7 +5191,7 @@ static CUresult backward_0_27(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 0), {h * w / 8, 0, 1, 128}}, .b = {at(c, 883, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 881, e, 32), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_y_n_n_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -4582,11 +5202,11 @@ static CUresult backward_0_28(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 881, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 853, 4, 0), .dshift = at(c, 854, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 881, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 853, 4, 0), .dshift = at(c, 854, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 881, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 853, 4, 0), .dshift = at(c, 854, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 881, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 853, 4, 0), .dshift = at(c, 854, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -4610,8 +5230,8 @@ static CUresult backward_0_30(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 884, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 876, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 503040 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 884, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 876, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 503296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 637, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4622,11 +5242,11 @@ static CUresult backward_0_31(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 884, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 884, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 852, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 852, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
     r = launch(c, k_weight_gradient_reduce_64_128_1_1_n, lane, 256, 1, 1, 256, &a);
   }
   return r;
@@ -4638,11 +5258,7 @@ static CUresult backward_0_32(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 850, 4, 0), .dshift = at(c, 851, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 850, 4, 0), .dshift = at(c, 851, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 850, 4, 0), .dshift = at(c, 851, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -4666,8 +5282,8 @@ static CUresult backward_0_34(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 885, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 886, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 498944 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 885, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 886, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 499200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4678,11 +5294,11 @@ static CUresult backward_0_35(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 885, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 885, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 849, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 849, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
     r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
   }
   return r;
@@ -4706,11 +5322,11 @@ static CUresult backward_0_37(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 847, 4, 0), .dshift = at(c, 848, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 847, 4, 0), .dshift = at(c, 848, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 847, 4, 0), .dshift = at(c, 848, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 847, 4, 0), .dshift = at(c, 848, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -4734,8 +5350,8 @@ static CUresult backward_0_39(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 888, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 889, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 888, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 889, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 630, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4746,11 +5362,11 @@ static CUresult backward_0_40(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 888, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 888, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 846, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 846, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -4762,11 +5378,7 @@ static CUresult backward_0_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 844, 4, 0), .dshift = at(c, 845, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 844, 4, 0), .dshift = at(c, 845, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 844, 4, 0), .dshift = at(c, 845, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -4790,8 +5402,8 @@ static CUresult backward_0_43(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 890, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 887, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 890, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 887, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4802,11 +5414,11 @@ static CUresult backward_0_44(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 890, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 890, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 843, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 843, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -4830,11 +5442,11 @@ static CUresult backward_0_46(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 841, 4, 0), .dshift = at(c, 842, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 841, 4, 0), .dshift = at(c, 842, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 841, 4, 0), .dshift = at(c, 842, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 841, 4, 0), .dshift = at(c, 842, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -4858,8 +5470,8 @@ static CUresult backward_0_48(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 892, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 893, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 892, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 893, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 622, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4870,11 +5482,11 @@ static CUresult backward_0_49(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 892, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 892, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 840, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 840, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -4886,11 +5498,7 @@ static CUresult backward_0_50(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 893, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 838, 4, 0), .dshift = at(c, 839, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 893, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 838, 4, 0), .dshift = at(c, 839, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 893, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 838, 4, 0), .dshift = at(c, 839, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -4914,8 +5522,8 @@ static CUresult backward_0_52(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 894, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 891, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 894, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 891, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 614, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4926,11 +5534,11 @@ static CUresult backward_0_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 894, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 894, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 837, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 837, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -4942,11 +5550,11 @@ static CUresult backward_0_54(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 835, 4, 0), .dshift = at(c, 836, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 835, 4, 0), .dshift = at(c, 836, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 835, 4, 0), .dshift = at(c, 836, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 835, 4, 0), .dshift = at(c, 836, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -4970,8 +5578,8 @@ static CUresult backward_0_56(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 895, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 871, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 460032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 895, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 871, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4982,11 +5590,11 @@ static CUresult backward_0_57(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 895, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 895, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 834, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 834, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048))};
     r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
   }
   return r;
@@ -4998,11 +5606,7 @@ static CUresult backward_0_58(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 891, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 832, 4, 0), .dshift = at(c, 833, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 891, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 832, 4, 0), .dshift = at(c, 833, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 891, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 832, 4, 0), .dshift = at(c, 833, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -5026,8 +5630,8 @@ static CUresult backward_0_60(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 896, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 871, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 457984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 896, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 871, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 458240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5038,11 +5642,11 @@ static CUresult backward_0_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 896, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 896, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 831, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 831, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048))};
     r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
   }
   return r;
@@ -5054,11 +5658,11 @@ static CUresult backward_0_62(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 871, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 829, 4, 0), .dshift = at(c, 830, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 871, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 829, 4, 0), .dshift = at(c, 830, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 871, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 829, 4, 0), .dshift = at(c, 830, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 871, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 829, 4, 0), .dshift = at(c, 830, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -5082,8 +5686,8 @@ static CUresult backward_0_64(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 897, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 898, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 433408 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 897, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 898, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
   }
   return r;
 }
@@ -5094,11 +5698,11 @@ static CUresult backward_0_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 897, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 85)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 85), 6, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 897, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 828, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 85))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 828, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170))};
     r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
   }
   return r;
@@ -5110,11 +5714,11 @@ static CUresult backward_0_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 898, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 826, 4, 0), .dshift = at(c, 827, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 898, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 826, 4, 0), .dshift = at(c, 827, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 898, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 826, 4, 0), .dshift = at(c, 827, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 898, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 826, 4, 0), .dshift = at(c, 827, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5138,8 +5742,8 @@ static CUresult backward_0_68(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 667, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 396544 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_y_y_y_n_y_e, lane, ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 1, 4, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 667, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 604, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128), 1, 4, 128, &a);
   }
   return r;
 }
@@ -5150,11 +5754,11 @@ static CUresult backward_0_69(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 825, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 825, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -5166,11 +5770,7 @@ static CUresult backward_0_70(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 667, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 823, 4, 0), .dshift = at(c, 824, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 667, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 823, 4, 0), .dshift = at(c, 824, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 667, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 823, 4, 0), .dshift = at(c, 824, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5194,8 +5794,8 @@ static CUresult backward_0_72(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 900, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 901, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 390400 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 900, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 901, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5206,11 +5806,11 @@ static CUresult backward_0_73(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 900, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 341)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 341), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 900, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 822, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 341))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 822, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682))};
     r = launch(c, k_weight_gradient_reduce_96_64_1_1_n, lane, 192, 1, 1, 256, &a);
   }
   return r;
@@ -5234,11 +5834,11 @@ static CUresult backward_0_75(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 901, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 820, 4, 0), .dshift = at(c, 821, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 901, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 820, 4, 0), .dshift = at(c, 821, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 901, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 820, 4, 0), .dshift = at(c, 821, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 901, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 820, 4, 0), .dshift = at(c, 821, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -5262,8 +5862,8 @@ static CUresult backward_0_77(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 902, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 903, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 902, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 903, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 597, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5274,11 +5874,11 @@ static CUresult backward_0_78(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 902, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 902, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 819, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 819, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -5290,11 +5890,7 @@ static CUresult backward_0_79(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 903, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 817, 4, 0), .dshift = at(c, 818, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 903, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 817, 4, 0), .dshift = at(c, 818, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 903, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 817, 4, 0), .dshift = at(c, 818, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -5318,8 +5914,8 @@ static CUresult backward_0_81(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 904, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 901, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 371968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_y_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 904, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 901, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5330,11 +5926,11 @@ static CUresult backward_0_82(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 904, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 904, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 816, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 816, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -5346,11 +5942,11 @@ static CUresult backward_0_83(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 814, 4, 0), .dshift = at(c, 815, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 814, 4, 0), .dshift = at(c, 815, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 814, 4, 0), .dshift = at(c, 815, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 814, 4, 0), .dshift = at(c, 815, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5374,8 +5970,8 @@ static CUresult backward_0_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 906, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 365824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 906, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5386,11 +5982,11 @@ static CUresult backward_0_86(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 341)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 341), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 813, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 341))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 813, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682))};
     r = launch(c, k_weight_gradient_reduce_96_64_1_1_n, lane, 192, 1, 1, 256, &a);
   }
   return r;
@@ -5402,11 +5998,11 @@ static CUresult backward_0_87(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 811, 4, 0), .dshift = at(c, 812, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 811, 4, 0), .dshift = at(c, 812, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 811, 4, 0), .dshift = at(c, 812, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 811, 4, 0), .dshift = at(c, 812, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -5430,8 +6026,8 @@ static CUresult backward_0_89(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 907, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 666, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 356608 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_128_32_y_y_y_n_y_e, lane, ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 1, 4, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 907, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 666, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 356864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 587, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
+    r = launch(c, k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128), 1, 4, 128, &a);
   }
   return r;
 }
@@ -5442,11 +6038,11 @@ static CUresult backward_0_90(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 907, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 907, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 810, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 810, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -5458,11 +6054,7 @@ static CUresult backward_0_91(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 666, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 808, 4, 0), .dshift = at(c, 809, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 666, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 808, 4, 0), .dshift = at(c, 809, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 666, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 808, 4, 0), .dshift = at(c, 809, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -5486,8 +6078,8 @@ static CUresult backward_0_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 908, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 909, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 355072 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_48_32_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 908, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 909, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 355328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_48_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5498,11 +6090,11 @@ static CUresult backward_0_94(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 908, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 908, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 807, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 807, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730))};
     r = launch(c, k_weight_gradient_reduce_48_32_1_1_n, lane, 48, 1, 1, 256, &a);
   }
   return r;
@@ -5526,11 +6118,11 @@ static CUresult backward_0_96(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 909, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 805, 4, 0), .dshift = at(c, 806, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 909, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 805, 4, 0), .dshift = at(c, 806, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 909, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 805, 4, 0), .dshift = at(c, 806, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 909, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 805, 4, 0), .dshift = at(c, 806, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -5554,8 +6146,8 @@ static CUresult backward_0_98(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 910, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 911, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 352768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 910, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 911, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 580, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5566,11 +6158,11 @@ static CUresult backward_0_99(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 910, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 910)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 910), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 910, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 804, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 910))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 804, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820))};
     r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
   }
   return r;
@@ -5582,11 +6174,7 @@ static CUresult backward_0_100(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 911, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 802, 4, 0), .dshift = at(c, 803, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 911, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 802, 4, 0), .dshift = at(c, 803, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 911, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 802, 4, 0), .dshift = at(c, 803, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -5610,8 +6198,8 @@ static CUresult backward_0_102(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 912, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 909, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 350464 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_y_y_y_n_y_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 912, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 909, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5622,11 +6210,11 @@ static CUresult backward_0_103(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 912, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 910)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 910), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 912, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 801, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 910))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 801, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820))};
     r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
   }
   return r;
@@ -5638,11 +6226,11 @@ static CUresult backward_0_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 799, 4, 0), .dshift = at(c, 800, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 799, 4, 0), .dshift = at(c, 800, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 799, 4, 0), .dshift = at(c, 800, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 799, 4, 0), .dshift = at(c, 800, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -5666,8 +6254,8 @@ static CUresult backward_0_106(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 914, e, 0), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 346368 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_128_32_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 914, e, 0), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 346624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_128_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5678,11 +6266,11 @@ static CUresult backward_0_107(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 512), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 798, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 512))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 798, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024))};
     r = launch(c, k_weight_gradient_reduce_128_32_1_1_n, lane, 128, 1, 1, 256, &a);
   }
   return r;
@@ -5706,11 +6294,11 @@ static CUresult backward_0_109(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 796, 4, 0), .dshift = at(c, 797, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 796, 4, 0), .dshift = at(c, 797, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 796, 4, 0), .dshift = at(c, 797, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 796, 4, 0), .dshift = at(c, 797, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5734,8 +6322,8 @@ static CUresult backward_0_111(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 915, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 916, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 340224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 915, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 916, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5746,11 +6334,11 @@ static CUresult backward_0_112(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 915, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 341)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 341), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 915, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 795, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 341))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 795, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682))};
     r = launch(c, k_weight_gradient_reduce_96_64_1_1_n, lane, 192, 1, 1, 256, &a);
   }
   return r;
@@ -5762,11 +6350,11 @@ static CUresult backward_0_113(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 916, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 793, 4, 0), .dshift = at(c, 794, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 916, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 793, 4, 0), .dshift = at(c, 794, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 916, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 793, 4, 0), .dshift = at(c, 794, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 916, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 793, 4, 0), .dshift = at(c, 794, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -5790,8 +6378,8 @@ static CUresult backward_0_115(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 917, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 918, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 917, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 918, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5802,11 +6390,11 @@ static CUresult backward_0_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 917, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 917, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 792, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 792, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096))};
     r = launch(c, k_weight_gradient_reduce_32_32_1_1_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -5830,11 +6418,11 @@ static CUresult backward_0_118(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 790, 4, 0), .dshift = at(c, 791, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 790, 4, 0), .dshift = at(c, 791, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 790, 4, 0), .dshift = at(c, 791, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 790, 4, 0), .dshift = at(c, 791, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -5858,8 +6446,8 @@ static CUresult backward_0_120(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 920, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 921, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 336896 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 920, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 921, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 562, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5870,11 +6458,11 @@ static CUresult backward_0_121(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 920, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 910)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 910), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 920, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 789, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 910))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 789, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820))};
     r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
   }
   return r;
@@ -5886,11 +6474,7 @@ static CUresult backward_0_122(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 787, 4, 0), .dshift = at(c, 788, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 787, 4, 0), .dshift = at(c, 788, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 787, 4, 0), .dshift = at(c, 788, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -5914,8 +6498,8 @@ static CUresult backward_0_124(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 922, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 919, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_y_y_y_n_y_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 922, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 919, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 554, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5926,11 +6510,11 @@ static CUresult backward_0_125(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 922, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 910)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 910), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 922, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 786, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 910))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 786, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820))};
     r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
   }
   return r;
@@ -5942,11 +6526,11 @@ static CUresult backward_0_126(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 784, 4, 0), .dshift = at(c, 785, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 784, 4, 0), .dshift = at(c, 785, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 784, 4, 0), .dshift = at(c, 785, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 784, 4, 0), .dshift = at(c, 785, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -5970,8 +6554,8 @@ static CUresult backward_0_128(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 923, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 916, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 334080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_y_y_n_y_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 923, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 916, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5982,11 +6566,11 @@ static CUresult backward_0_129(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 923, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 923, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 783, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 783, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192))};
     r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -5998,11 +6582,7 @@ static CUresult backward_0_130(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 781, 4, 0), .dshift = at(c, 782, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 781, 4, 0), .dshift = at(c, 782, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 781, 4, 0), .dshift = at(c, 782, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -6026,8 +6606,8 @@ static CUresult backward_0_132(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 924, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 916, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 333568 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_y_y_n_y_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 924, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 916, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 333824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6038,11 +6618,11 @@ static CUresult backward_0_133(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 924, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 924, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 780, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 780, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192))};
     r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6054,11 +6634,11 @@ static CUresult backward_0_134(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 916, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 778, 4, 0), .dshift = at(c, 779, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 916, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 778, 4, 0), .dshift = at(c, 779, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 916, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 778, 4, 0), .dshift = at(c, 779, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 916, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 778, 4, 0), .dshift = at(c, 779, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -6082,8 +6662,8 @@ static CUresult backward_0_136(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 925, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 926, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 321280 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_64_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 925, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 926, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_192_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
   }
   return r;
 }
@@ -6094,11 +6674,11 @@ static CUresult backward_0_137(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 925, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 170), 3, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 925, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341), 3, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 777, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 170))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 777, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341))};
     r = launch(c, k_weight_gradient_reduce_192_64_1_1_n, lane, 384, 1, 1, 256, &a);
   }
   return r;
@@ -6122,11 +6702,11 @@ static CUresult backward_0_139(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 898, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 775, 4, 0), .dshift = at(c, 776, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 898, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 775, 4, 0), .dshift = at(c, 776, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 898, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 775, 4, 0), .dshift = at(c, 776, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 898, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 775, 4, 0), .dshift = at(c, 776, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6150,8 +6730,8 @@ static CUresult backward_0_141(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 927, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 928, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 304896 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 927, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 928, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 305152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6162,11 +6742,11 @@ static CUresult backward_0_142(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 927, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 927, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 774, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 774, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
     r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
   }
   return r;
@@ -6202,11 +6782,11 @@ static CUresult backward_0_145(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 928, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 772, 4, 0), .dshift = at(c, 773, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 928, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 772, 4, 0), .dshift = at(c, 773, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 928, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 772, 4, 0), .dshift = at(c, 773, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 928, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 772, 4, 0), .dshift = at(c, 773, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -6230,8 +6810,8 @@ static CUresult backward_0_147(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 931, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 932, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 296704 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 931, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 932, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 296960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6242,11 +6822,11 @@ static CUresult backward_0_148(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 931, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 931, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 771, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 771, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
     r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
   }
   return r;
@@ -6258,11 +6838,7 @@ static CUresult backward_0_149(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 769, 4, 0), .dshift = at(c, 770, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 769, 4, 0), .dshift = at(c, 770, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 769, 4, 0), .dshift = at(c, 770, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6286,8 +6862,8 @@ static CUresult backward_0_151(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 933, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 930, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 288512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 933, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 930, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6298,11 +6874,11 @@ static CUresult backward_0_152(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 933, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 933, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 768, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 768, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
     r = launch(c, k_weight_gradient_reduce_64_128_1_1_n, lane, 256, 1, 1, 256, &a);
   }
   return r;
@@ -6326,11 +6902,11 @@ static CUresult backward_0_154(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 930, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 766, 4, 0), .dshift = at(c, 767, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 930, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 766, 4, 0), .dshift = at(c, 767, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 930, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 766, 4, 0), .dshift = at(c, 767, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 930, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 766, 4, 0), .dshift = at(c, 767, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -6354,8 +6930,8 @@ static CUresult backward_0_156(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 934, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 935, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284416 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 934, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 935, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6366,11 +6942,11 @@ static CUresult backward_0_157(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 934, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 934, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 765, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 765, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
     r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
   }
   return r;
@@ -6394,11 +6970,11 @@ static CUresult backward_0_159(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 763, 4, 0), .dshift = at(c, 764, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 763, 4, 0), .dshift = at(c, 764, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 763, 4, 0), .dshift = at(c, 764, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 763, 4, 0), .dshift = at(c, 764, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -6423,7 +6999,7 @@ static CUresult backward_0_161(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 937, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 938, e, 64), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6451,7 +7027,7 @@ static CUresult backward_0_163(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 936, e, 0), {h * w / 16, 0, 1, 64}}, .b = {at(c, 528, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 938, e, 64), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_y_n_n_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -6463,7 +7039,7 @@ static CUresult backward_0_164(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 936, e, 0), {h * w / 16, 0, 64, 1}}, .b = {at(c, 526, e, 64), {h * w / 8, 0, 1, 128}}, .y = {at(c, 939, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_y_y_n_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -6487,7 +7063,7 @@ static CUresult backward_0_166(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 32), {h * w / 8, 0, 1, 128}}, .b = {at(c, 940, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 938, e, 0), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_y_n_n_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -6499,7 +7075,7 @@ static CUresult backward_0_167(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {h * w / 8, 0, 1, 128}}, .b = {at(c, 940, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 938, e, 32), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_y_n_n_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -6510,11 +7086,11 @@ static CUresult backward_0_168(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 760, 4, 0), .dshift = at(c, 761, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 760, 4, 0), .dshift = at(c, 761, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 760, 4, 0), .dshift = at(c, 761, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 760, 4, 0), .dshift = at(c, 761, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6538,8 +7114,8 @@ static CUresult backward_0_170(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 941, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 929, e, 64), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 276224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 941, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 929, e, 64), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 276480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6550,11 +7126,11 @@ static CUresult backward_0_171(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 522, e, 64), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 941, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 522, e, 64), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 941, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 759, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 759, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
     r = launch(c, k_weight_gradient_reduce_64_128_1_1_n, lane, 256, 1, 1, 256, &a);
   }
   return r;
@@ -6566,11 +7142,11 @@ static CUresult backward_0_172(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 757, 4, 0), .dshift = at(c, 758, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 757, 4, 0), .dshift = at(c, 758, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 757, 4, 0), .dshift = at(c, 758, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 757, 4, 0), .dshift = at(c, 758, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6594,8 +7170,8 @@ static CUresult backward_0_174(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 942, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 943, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 259840 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 942, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 943, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 260096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6606,11 +7182,11 @@ static CUresult backward_0_175(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 518, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 942, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 518, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 942, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 756, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 756, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
     r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
   }
   return r;
@@ -6634,11 +7210,11 @@ static CUresult backward_0_177(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 943, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 754, 4, 0), .dshift = at(c, 755, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 943, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 754, 4, 0), .dshift = at(c, 755, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 943, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 754, 4, 0), .dshift = at(c, 755, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 943, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 754, 4, 0), .dshift = at(c, 755, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6662,8 +7238,8 @@ static CUresult backward_0_179(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 945, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 946, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 227072 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 945, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 946, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 227328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6674,11 +7250,11 @@ static CUresult backward_0_180(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 511, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 945, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 511, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 945, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 753, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 753, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
     r = launch(c, k_weight_gradient_reduce_256_128_1_1_n, lane, 1024, 1, 1, 256, &a);
   }
   return r;
@@ -6726,11 +7302,11 @@ static CUresult backward_0_184(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 946, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 751, 4, 0), .dshift = at(c, 752, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 946, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 751, 4, 0), .dshift = at(c, 752, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 946, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 751, 4, 0), .dshift = at(c, 752, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 946, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 751, 4, 0), .dshift = at(c, 752, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -6754,8 +7330,8 @@ static CUresult backward_0_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 947, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 944, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 218880 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 947, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 944, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 219136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 504, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6766,11 +7342,11 @@ static CUresult backward_0_187(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 507, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 947, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 507, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 947, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 750, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 750, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
     r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
   }
   return r;
@@ -6782,11 +7358,7 @@ static CUresult backward_0_188(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 944, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 748, 4, 0), .dshift = at(c, 749, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 944, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 748, 4, 0), .dshift = at(c, 749, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 944, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 748, 4, 0), .dshift = at(c, 749, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6810,8 +7382,8 @@ static CUresult backward_0_190(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 948, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 949, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 194304 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 948, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 949, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 194560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
   }
   return r;
 }
@@ -6822,11 +7394,11 @@ static CUresult backward_0_191(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 948, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 85)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 85), 6, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 948, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 747, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 85))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 747, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170))};
     r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
   }
   return r;
@@ -6838,11 +7410,11 @@ static CUresult backward_0_192(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 949, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 745, 4, 0), .dshift = at(c, 746, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 949, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 745, 4, 0), .dshift = at(c, 746, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 949, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 745, 4, 0), .dshift = at(c, 746, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 949, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 745, 4, 0), .dshift = at(c, 746, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -6866,8 +7438,8 @@ static CUresult backward_0_194(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 950, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 951, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 190208 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 950, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 951, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 190464 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6878,11 +7450,11 @@ static CUresult backward_0_195(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 493, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 950, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 493, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 950, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 744, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 744, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
     r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
   }
   return r;
@@ -6906,11 +7478,11 @@ static CUresult backward_0_197(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 742, 4, 0), .dshift = at(c, 743, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 742, 4, 0), .dshift = at(c, 743, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 742, 4, 0), .dshift = at(c, 743, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 742, 4, 0), .dshift = at(c, 743, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -6934,8 +7506,8 @@ static CUresult backward_0_199(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 953, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 954, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 180992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 953, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 954, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 181248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 494, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6946,11 +7518,11 @@ static CUresult backward_0_200(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 497, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 953, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 497, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 953, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 741, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 741, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -6962,11 +7534,7 @@ static CUresult backward_0_201(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 954, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 739, 4, 0), .dshift = at(c, 740, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 954, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 739, 4, 0), .dshift = at(c, 740, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 954, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 739, 4, 0), .dshift = at(c, 740, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -6990,8 +7558,8 @@ static CUresult backward_0_203(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 955, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 952, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 171776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 955, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 952, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 172032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 486, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7002,11 +7570,11 @@ static CUresult backward_0_204(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 489, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 955, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 489, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 955, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 738, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 738, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -7018,11 +7586,11 @@ static CUresult backward_0_205(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 736, 4, 0), .dshift = at(c, 737, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 736, 4, 0), .dshift = at(c, 737, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 736, 4, 0), .dshift = at(c, 737, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 736, 4, 0), .dshift = at(c, 737, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -7046,8 +7614,8 @@ static CUresult backward_0_207(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 956, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 949, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 169728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 956, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 949, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 169984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -7058,11 +7626,11 @@ static CUresult backward_0_208(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 956, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 956, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 735, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 735, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048))};
     r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
   }
   return r;
@@ -7074,11 +7642,7 @@ static CUresult backward_0_209(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 733, 4, 0), .dshift = at(c, 734, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 733, 4, 0), .dshift = at(c, 734, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 733, 4, 0), .dshift = at(c, 734, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -7102,8 +7666,8 @@ static CUresult backward_0_211(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 957, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 949, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 167680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_y_y_n_y_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 957, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 949, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 167936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -7114,11 +7678,11 @@ static CUresult backward_0_212(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 957, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 957, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 732, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 732, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048))};
     r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
   }
   return r;
@@ -7130,11 +7694,11 @@ static CUresult backward_0_213(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 949, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 730, 4, 0), .dshift = at(c, 731, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 949, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 730, 4, 0), .dshift = at(c, 731, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 949, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 730, 4, 0), .dshift = at(c, 731, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 949, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 730, 4, 0), .dshift = at(c, 731, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -7158,8 +7722,8 @@ static CUresult backward_0_215(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 958, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 959, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 151296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 958, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 959, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 151552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 478, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -7170,11 +7734,11 @@ static CUresult backward_0_216(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 481, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 958, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 481, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 958, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 729, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 729, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
     r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
   }
   return r;
@@ -7186,11 +7750,7 @@ static CUresult backward_0_217(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 959, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 727, 4, 0), .dshift = at(c, 728, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 959, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 727, 4, 0), .dshift = at(c, 728, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 959, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 727, 4, 0), .dshift = at(c, 728, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -7214,8 +7774,8 @@ static CUresult backward_0_219(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 960, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 926, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 77568 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_128_3_2_1_64_64_y_y_y_n_y_e, lane, ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 1, 4, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 960, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 926, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 77824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 474, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128), 1, 4, 128, &a);
   }
   return r;
 }
@@ -7226,11 +7786,11 @@ static CUresult backward_0_220(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 960, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 28)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 28), 2, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 960, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 56), 2, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 726, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 28))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 726, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 56))};
     r = launch(c, k_weight_gradient_reduce_64_128_9_1_n, lane, 2304, 1, 1, 256, &a);
   }
   return r;
@@ -7242,11 +7802,7 @@ static CUresult backward_0_221(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 926, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 724, 4, 0), .dshift = at(c, 725, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 926, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 724, 4, 0), .dshift = at(c, 725, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 926, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 724, 4, 0), .dshift = at(c, 725, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -7270,8 +7826,8 @@ static CUresult backward_0_223(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 961, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 962, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 71424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 961, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 962, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 71680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -7282,11 +7838,11 @@ static CUresult backward_0_224(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 961, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 341)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 341), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 961, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 723, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 341))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 723, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682))};
     r = launch(c, k_weight_gradient_reduce_96_64_1_1_n, lane, 192, 1, 1, 256, &a);
   }
   return r;
@@ -7298,11 +7854,11 @@ static CUresult backward_0_225(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 962, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 721, 4, 0), .dshift = at(c, 722, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 962, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 721, 4, 0), .dshift = at(c, 722, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 962, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 721, 4, 0), .dshift = at(c, 722, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 962, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 721, 4, 0), .dshift = at(c, 722, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -7326,8 +7882,8 @@ static CUresult backward_0_227(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 963, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 964, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 70400 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 963, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 964, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 70656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7338,11 +7894,11 @@ static CUresult backward_0_228(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 463, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 963, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 463, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 963, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 720, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 720, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096))};
     r = launch(c, k_weight_gradient_reduce_32_32_1_1_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -7366,11 +7922,11 @@ static CUresult backward_0_230(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 718, 4, 0), .dshift = at(c, 719, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 718, 4, 0), .dshift = at(c, 719, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 718, 4, 0), .dshift = at(c, 719, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 718, 4, 0), .dshift = at(c, 719, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -7394,8 +7950,8 @@ static CUresult backward_0_232(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 966, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 967, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 966, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 967, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 464, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7406,11 +7962,11 @@ static CUresult backward_0_233(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 467, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 966, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 910)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 910), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 467, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 966, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 717, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 910))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 717, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820))};
     r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
   }
   return r;
@@ -7422,11 +7978,7 @@ static CUresult backward_0_234(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 967, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 715, 4, 0), .dshift = at(c, 716, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 967, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 715, 4, 0), .dshift = at(c, 716, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 967, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 715, 4, 0), .dshift = at(c, 716, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -7450,8 +8002,8 @@ static CUresult backward_0_236(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 968, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 965, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 65792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_y_y_y_n_y_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 968, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 965, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 66048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 456, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7462,11 +8014,11 @@ static CUresult backward_0_237(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 459, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 968, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 910)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 910), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 459, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 968, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 714, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 910))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 714, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820))};
     r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
   }
   return r;
@@ -7478,11 +8030,11 @@ static CUresult backward_0_238(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 712, 4, 0), .dshift = at(c, 713, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 712, 4, 0), .dshift = at(c, 713, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 712, 4, 0), .dshift = at(c, 713, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 712, 4, 0), .dshift = at(c, 713, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -7506,8 +8058,8 @@ static CUresult backward_0_240(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 969, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 962, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 65280 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_y_y_n_y_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 969, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 962, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 65536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7518,11 +8070,11 @@ static CUresult backward_0_241(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 969, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 969, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 711, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 711, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192))};
     r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -7534,11 +8086,7 @@ static CUresult backward_0_242(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 709, 4, 0), .dshift = at(c, 710, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 709, 4, 0), .dshift = at(c, 710, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 709, 4, 0), .dshift = at(c, 710, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -7562,8 +8110,8 @@ static CUresult backward_0_244(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 970, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 962, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 64768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_y_y_n_y_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 970, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 962, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 65024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7574,11 +8122,11 @@ static CUresult backward_0_245(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 970, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 970, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 708, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 708, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192))};
     r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -7590,11 +8138,11 @@ static CUresult backward_0_246(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 962, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 706, 4, 0), .dshift = at(c, 707, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 962, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 706, 4, 0), .dshift = at(c, 707, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 962, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 706, 4, 0), .dshift = at(c, 707, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 962, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 706, 4, 0), .dshift = at(c, 707, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -7618,8 +8166,8 @@ static CUresult backward_0_248(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 971, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 972, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 971, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 972, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 448, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7630,11 +8178,11 @@ static CUresult backward_0_249(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 451, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 971, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 451, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 971, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 705, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 705, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024))};
     r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
   }
   return r;
@@ -7646,11 +8194,7 @@ static CUresult backward_0_250(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 972, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 703, 4, 0), .dshift = at(c, 704, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 972, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 703, 4, 0), .dshift = at(c, 704, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 972, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 703, 4, 0), .dshift = at(c, 704, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -7674,8 +8218,8 @@ static CUresult backward_0_252(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 973, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 914, e, 64), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 23808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_128_64_y_y_y_n_y_e, lane, ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 1, 4, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 973, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 914, e, 64), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 24064 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 444, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128), 1, 4, 128, &a);
   }
   return r;
 }
@@ -7686,11 +8230,11 @@ static CUresult backward_0_253(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 64), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 973, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 56), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 64), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 973, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 702, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 56))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 702, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113))};
     r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
   }
   return r;
@@ -7702,11 +8246,7 @@ static CUresult backward_0_254(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 914, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 700, 4, 0), .dshift = at(c, 701, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 914, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 700, 4, 0), .dshift = at(c, 701, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 914, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 700, 4, 0), .dshift = at(c, 701, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -7730,8 +8270,8 @@ static CUresult backward_0_256(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 974, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 975, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 20736 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 974, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 975, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 20992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7742,11 +8282,11 @@ static CUresult backward_0_257(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 974, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 682), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 974, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 699, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 682))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 699, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365))};
     r = launch(c, k_weight_gradient_reduce_48_64_1_1_n, lane, 96, 1, 1, 256, &a);
   }
   return r;
@@ -7770,11 +8310,11 @@ static CUresult backward_0_259(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 975, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 697, 4, 0), .dshift = at(c, 698, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 975, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 697, 4, 0), .dshift = at(c, 698, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 975, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 697, 4, 0), .dshift = at(c, 698, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 975, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 697, 4, 0), .dshift = at(c, 698, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -7798,8 +8338,8 @@ static CUresult backward_0_261(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 976, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 977, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18432 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 976, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 977, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 437, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7810,11 +8350,11 @@ static CUresult backward_0_262(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 440, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 976, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 910)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 910), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 440, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 976, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 696, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 910))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 696, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820))};
     r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
   }
   return r;
@@ -7826,11 +8366,7 @@ static CUresult backward_0_263(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 977, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 694, 4, 0), .dshift = at(c, 695, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 977, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 694, 4, 0), .dshift = at(c, 695, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 977, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 694, 4, 0), .dshift = at(c, 695, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -7854,8 +8390,8 @@ static CUresult backward_0_265(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 978, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 975, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 16128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_y_y_y_n_y_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 978, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 975, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 16384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7866,11 +8402,11 @@ static CUresult backward_0_266(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 978, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 910)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 910), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 978, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 693, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 910))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 693, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820))};
     r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
   }
   return r;
@@ -7882,11 +8418,11 @@ static CUresult backward_0_267(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 975, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 691, 4, 0), .dshift = at(c, 692, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 975, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 691, 4, 0), .dshift = at(c, 692, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 975, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 691, 4, 0), .dshift = at(c, 692, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 975, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 691, 4, 0), .dshift = at(c, 692, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -7910,8 +8446,8 @@ static CUresult backward_0_269(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 979, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 980, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 15104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 979, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 980, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 15360 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 429, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0)};
+    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7922,11 +8458,11 @@ static CUresult backward_0_270(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 432, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 979, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2048), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 432, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 979, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 690, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2048))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 690, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096))};
     r = launch(c, k_weight_gradient_reduce_32_32_1_1_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
@@ -7938,11 +8474,7 @@ static CUresult backward_0_271(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 980, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 688, 4, 0), .dshift = at(c, 689, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 980, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 688, 4, 0), .dshift = at(c, 689, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 980, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 688, 4, 0), .dshift = at(c, 689, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -7966,8 +8498,8 @@ static CUresult backward_0_273(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 981, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 982, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 5888 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_128_32_y_y_y_n_n_e, lane, ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 1, 4, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 981, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 982, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 425, e, 0), 2 * h * w, 8 * w, 32, 1}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0)};
+    r = launch(c, k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128), 1, 4, 128, &a);
   }
   return r;
 }
@@ -7978,11 +8510,11 @@ static CUresult backward_0_274(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 428, e, 0), 2 * h * w, 8 * w, 32, 1}, .dy = {at(c, 981, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 428, e, 0), 2 * h * w, 8 * w, 32, 1}, .dy = {at(c, 981, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455), 1, 3, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 687, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 687, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455))};
     r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
   }
   return r;
@@ -7994,11 +8526,7 @@ static CUresult backward_0_275(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 982, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 685, 4, 0), .dshift = at(c, 686, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 16, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 982, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 685, 4, 0), .dshift = at(c, 686, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 982, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 685, 4, 0), .dshift = at(c, 686, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -8022,8 +8550,8 @@ static CUresult backward_0_277(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 983, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 984, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 4864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_24_32_1_1_1_128_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 983, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 984, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_24_32_1_1_1_128_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8034,11 +8562,11 @@ static CUresult backward_0_278(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 983, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2730)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2730), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 983, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 684, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2730))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 684, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461))};
     r = launch(c, k_weight_gradient_reduce_24_32_1_1_n, lane, 24, 1, 1, 256, &a);
   }
   return r;
@@ -8062,11 +8590,11 @@ static CUresult backward_0_280(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 984, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 2048), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e, lane, smaller(ceiling(n * h * w / 16, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 984, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e, lane, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 984, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 2048), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 984, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_8, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -8090,8 +8618,8 @@ static CUresult backward_0_282(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 985, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 986, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 3712 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_y_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 985, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 986, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 3968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 418, e, 0), h * w / 2, 2 * w, 8, 1}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8102,11 +8630,11 @@ static CUresult backward_0_283(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 421, e, 0), h * w / 2, 2 * w, 8, 1}, .dy = {at(c, 985, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 421, e, 0), h * w / 2, 2 * w, 8, 1}, .dy = {at(c, 985, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 681, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 681, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281))};
     r = launch(c, k_weight_gradient_reduce_8_8_9_1_n, lane, 18, 1, 1, 256, &a);
   }
   return r;
@@ -8118,11 +8646,7 @@ static CUresult backward_0_284(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 986, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 2048), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e, lane, smaller(ceiling(n * h * w / 16, 2048), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 986, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 2048), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 986, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_8, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -8146,8 +8670,8 @@ static CUresult backward_0_286(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 987, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 984, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 2560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_y_y_y_n_y_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 987, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 984, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 2816 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8158,11 +8682,11 @@ static CUresult backward_0_287(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 987, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 987, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 678, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 678, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281))};
     r = launch(c, k_weight_gradient_reduce_8_8_9_1_n, lane, 18, 1, 1, 256, &a);
   }
   return r;
@@ -8174,11 +8698,11 @@ static CUresult backward_0_288(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 16, 1024), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -8202,8 +8726,8 @@ static CUresult backward_0_290(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 988, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 989, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 2304 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_y_y_n_n_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 988, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 989, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 2560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 410, e, 0), h * w, 4 * w, 16, 1}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8214,11 +8738,11 @@ static CUresult backward_0_291(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 413, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 988, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 413, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 988, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 675, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 8192))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 675, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384))};
     r = launch(c, k_weight_gradient_reduce_16_16_1_1_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -8230,11 +8754,7 @@ static CUresult backward_0_292(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 989, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 16, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 989, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 989, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -8258,8 +8778,8 @@ static CUresult backward_0_294(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 990, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 991, e, 0), 2 * h * w, 4 * w, 8, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
-    r = launch(c, k_convolution_e_shape_8_16_3_2_1_128_16_y_y_y_n_n_e, lane, ceiling(n * ceiling(h / 2, 2) * ceiling(w / 2, 2), 128), 1, 4, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 990, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 991, e, 0), 2 * h * w, 4 * w, 8, 1}, .weight = c->packed + 256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2), .partial = c->scratch[lane], .below = {at(c, 406, e, 0), 2 * h * w, 4 * w, 8, 1}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0)};
+    r = launch(c, k_convolution_halo_e_shape_8_16_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128), 1, 4, 128, &a);
   }
   return r;
 }
@@ -8270,11 +8790,11 @@ static CUresult backward_0_295(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 409, e, 0), 2 * h * w, 4 * w, 8, 1}, .dy = {at(c, 990, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 409, e, 0), 2 * h * w, 4 * w, 8, 1}, .dy = {at(c, 990, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 672, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 672, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640))};
     r = launch(c, k_weight_gradient_reduce_8_16_9_1_n, lane, 36, 1, 1, 256, &a);
   }
   return r;
@@ -8286,11 +8806,7 @@ static CUresult backward_0_296(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 991, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 670, 4, 0), .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * h * w / 4, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 4, 2048), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e, lane, smaller(ceiling(n * h * w / 4, 2048), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 991, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 670, 4, 0), .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * h * w / 4, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 4, 2048), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 991, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 670, 4, 0), .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4)};
     r = launch(c, k_normalize_reduce_finish_8, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -8314,12 +8830,12 @@ static CUresult backward_0_298(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .dy = {at(c, 992, e, 0), 2 * h * w, 4 * w, 8, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709)), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
-    r = launch(c, k_weight_gradient_partial_e_shape_3_8_3_2_1_64_16_9_n_y, lane, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .dy = {at(c, 992, e, 0), 2 * h * w, 4 * w, 8, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418)), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
+    r = launch(c, k_weight_gradient_partial_e_shape_3_8_3_2_1_64_32_1_y_n_y, lane, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 669, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709))};
-    r = launch(c, k_weight_gradient_reduce_3_8_9_1_n, lane, 7, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 669, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418))};
+    r = launch(c, k_weight_gradient_reduce_27_8_1_1_n, lane, 7, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8337,7 +8853,8 @@ static CUresult add(context *c, CUdeviceptr y, CUdeviceptr a, int64_t elements) 
 // The forward pass in training.
 static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, -1, pack_0},
-    {reprise_fork, 4, 0, NULL},
+    {reprise_launch, 0, -1, pack_1},
+    {reprise_fork, 3, 0, NULL},
     {reprise_launch, 0, 0, forward_0},
     {reprise_launch, 0, 1, forward_1},
     {reprise_launch, 0, 3, forward_3},
@@ -8409,11 +8926,11 @@ static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, 84, forward_84},
     {reprise_launch, 0, 85, forward_85},
     {reprise_launch, 0, 87, forward_87},
-    {reprise_wait, 2, 2, NULL},
-    {reprise_launch, 2, 88, forward_88},
-    {reprise_launch, 2, 89, forward_89},
-    {reprise_launch, 2, 91, forward_91},
-    {reprise_signal, 2, 3, NULL},
+    {reprise_wait, 1, 2, NULL},
+    {reprise_launch, 1, 88, forward_88},
+    {reprise_launch, 1, 89, forward_89},
+    {reprise_launch, 1, 91, forward_91},
+    {reprise_signal, 1, 3, NULL},
     {reprise_launch, 0, 92, forward_92},
     {reprise_launch, 0, 93, forward_93},
     {reprise_launch, 0, 95, forward_95},
@@ -8439,7 +8956,7 @@ static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, 119, forward_119},
     {reprise_launch, 0, 120, forward_120},
     {reprise_launch, 0, 122, forward_122},
-    {reprise_signal, 0, 6, NULL},
+    {reprise_signal, 0, 7, NULL},
     {reprise_launch, 0, 123, forward_123},
     {reprise_launch, 0, 124, forward_124},
     {reprise_launch, 0, 126, forward_126},
@@ -8447,461 +8964,526 @@ static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, 127, forward_127},
     {reprise_launch, 0, 128, forward_128},
     {reprise_launch, 0, 129, forward_129},
-    {reprise_signal, 0, 5, NULL},
-    {reprise_wait, 3, 4, NULL},
-    {reprise_launch, 3, 130, forward_130},
-    {reprise_launch, 3, 131, forward_131},
-    {reprise_wait, 3, 5, NULL},
-    {reprise_launch, 3, 133, forward_133},
-    {reprise_launch, 3, 134, forward_134},
-    {reprise_launch, 3, 135, forward_135},
-    {reprise_launch, 3, 137, forward_137},
-    {reprise_launch, 3, 138, forward_138},
-    {reprise_launch, 3, 139, forward_139},
-    {reprise_launch, 3, 141, forward_141},
-    {reprise_launch, 3, 142, forward_142},
-    {reprise_launch, 3, 143, forward_143},
-    {reprise_launch, 3, 145, forward_145},
-    {reprise_signal, 3, 7, NULL},
-    {reprise_wait, 1, 6, NULL},
-    {reprise_launch, 1, 146, forward_146},
-    {reprise_wait, 1, 7, NULL},
-    {reprise_launch, 1, 147, forward_147},
-    {reprise_launch, 1, 148, forward_148},
-    {reprise_launch, 1, 150, forward_150},
-    {reprise_launch, 1, 151, forward_151},
-    {reprise_launch, 1, 152, forward_152},
-    {reprise_launch, 1, 153, forward_153},
-    {reprise_launch, 1, 155, forward_155},
-    {reprise_signal, 1, 8, NULL},
-    {reprise_launch, 1, 156, forward_156},
-    {reprise_launch, 1, 157, forward_157},
-    {reprise_launch, 1, 159, forward_159},
-    {reprise_wait, 2, 8, NULL},
-    {reprise_launch, 2, 160, forward_160},
-    {reprise_launch, 2, 161, forward_161},
-    {reprise_launch, 2, 163, forward_163},
-    {reprise_signal, 2, 9, NULL},
-    {reprise_launch, 1, 164, forward_164},
-    {reprise_launch, 1, 165, forward_165},
-    {reprise_launch, 1, 167, forward_167},
-    {reprise_launch, 1, 168, forward_168},
-    {reprise_launch, 1, 169, forward_169},
-    {reprise_launch, 1, 171, forward_171},
+    {reprise_wait, 1, 4, NULL},
+    {reprise_launch, 1, 130, forward_130},
+    {reprise_signal, 1, 5, NULL},
+    {reprise_launch, 1, 131, forward_131},
+    {reprise_signal, 1, 6, NULL},
+    {reprise_wait, 0, 5, NULL},
+    {reprise_wait, 0, 6, NULL},
+    {reprise_launch, 0, 133, forward_133},
+    {reprise_launch, 0, 134, forward_134},
+    {reprise_launch, 0, 135, forward_135},
+    {reprise_launch, 0, 137, forward_137},
+    {reprise_launch, 0, 138, forward_138},
+    {reprise_launch, 0, 139, forward_139},
+    {reprise_launch, 0, 141, forward_141},
+    {reprise_launch, 0, 142, forward_142},
+    {reprise_launch, 0, 143, forward_143},
+    {reprise_launch, 0, 145, forward_145},
+    {reprise_wait, 2, 7, NULL},
+    {reprise_launch, 2, 146, forward_146},
+    {reprise_signal, 2, 8, NULL},
+    {reprise_wait, 0, 8, NULL},
+    {reprise_launch, 0, 147, forward_147},
+    {reprise_launch, 0, 148, forward_148},
+    {reprise_launch, 0, 150, forward_150},
+    {reprise_launch, 0, 151, forward_151},
+    {reprise_launch, 0, 152, forward_152},
+    {reprise_launch, 0, 153, forward_153},
+    {reprise_launch, 0, 155, forward_155},
+    {reprise_signal, 0, 9, NULL},
+    {reprise_launch, 0, 156, forward_156},
+    {reprise_launch, 0, 157, forward_157},
+    {reprise_launch, 0, 159, forward_159},
     {reprise_wait, 1, 9, NULL},
-    {reprise_launch, 1, 172, forward_172},
-    {reprise_launch, 1, 173, forward_173},
-    {reprise_launch, 1, 175, forward_175},
-    {reprise_launch, 1, 176, forward_176},
-    {reprise_launch, 1, 177, forward_177},
-    {reprise_launch, 1, 179, forward_179},
-    {reprise_launch, 1, 180, forward_180},
-    {reprise_launch, 1, 181, forward_181},
-    {reprise_launch, 1, 182, forward_182},
-    {reprise_launch, 1, 184, forward_184},
-    {reprise_launch, 1, 185, forward_185},
-    {reprise_launch, 1, 186, forward_186},
-    {reprise_launch, 1, 188, forward_188},
-    {reprise_launch, 1, 189, forward_189},
-    {reprise_launch, 1, 190, forward_190},
-    {reprise_launch, 1, 192, forward_192},
-    {reprise_launch, 1, 193, forward_193},
-    {reprise_launch, 1, 194, forward_194},
-    {reprise_launch, 1, 196, forward_196},
-    {reprise_launch, 1, 197, forward_197},
-    {reprise_launch, 1, 198, forward_198},
-    {reprise_launch, 1, 200, forward_200},
-    {reprise_launch, 1, 201, forward_201},
-    {reprise_launch, 1, 202, forward_202},
-    {reprise_launch, 1, 204, forward_204},
-    {reprise_launch, 1, 205, forward_205},
-    {reprise_launch, 1, 206, forward_206},
-    {reprise_launch, 1, 208, forward_208},
-    {reprise_launch, 1, 209, forward_209},
-    {reprise_launch, 1, 210, forward_210},
-    {reprise_launch, 1, 212, forward_212},
-    {reprise_launch, 1, 213, forward_213},
-    {reprise_launch, 1, 214, forward_214},
-    {reprise_launch, 1, 216, forward_216},
-    {reprise_launch, 1, 217, forward_217},
-    {reprise_launch, 1, 218, forward_218},
-    {reprise_launch, 1, 220, forward_220},
-    {reprise_launch, 1, 221, forward_221},
-    {reprise_launch, 1, 222, forward_222},
-    {reprise_launch, 1, 224, forward_224},
+    {reprise_launch, 1, 160, forward_160},
+    {reprise_launch, 1, 161, forward_161},
+    {reprise_launch, 1, 163, forward_163},
     {reprise_signal, 1, 10, NULL},
-    {reprise_launch, 1, 225, forward_225},
-    {reprise_launch, 1, 226, forward_226},
-    {reprise_launch, 1, 228, forward_228},
+    {reprise_launch, 0, 164, forward_164},
+    {reprise_launch, 0, 165, forward_165},
+    {reprise_launch, 0, 167, forward_167},
+    {reprise_launch, 0, 168, forward_168},
+    {reprise_launch, 0, 169, forward_169},
+    {reprise_launch, 0, 171, forward_171},
     {reprise_wait, 0, 10, NULL},
-    {reprise_launch, 0, 229, forward_229},
-    {reprise_launch, 0, 230, forward_230},
-    {reprise_launch, 0, 232, forward_232},
+    {reprise_launch, 0, 172, forward_172},
+    {reprise_launch, 0, 173, forward_173},
+    {reprise_launch, 0, 175, forward_175},
+    {reprise_launch, 0, 176, forward_176},
+    {reprise_launch, 0, 177, forward_177},
+    {reprise_launch, 0, 179, forward_179},
+    {reprise_launch, 0, 180, forward_180},
+    {reprise_launch, 0, 181, forward_181},
+    {reprise_launch, 0, 182, forward_182},
+    {reprise_launch, 0, 184, forward_184},
+    {reprise_launch, 0, 185, forward_185},
+    {reprise_launch, 0, 186, forward_186},
+    {reprise_launch, 0, 188, forward_188},
+    {reprise_launch, 0, 189, forward_189},
+    {reprise_launch, 0, 190, forward_190},
+    {reprise_launch, 0, 192, forward_192},
+    {reprise_launch, 0, 193, forward_193},
+    {reprise_launch, 0, 194, forward_194},
+    {reprise_launch, 0, 196, forward_196},
+    {reprise_launch, 0, 197, forward_197},
+    {reprise_launch, 0, 198, forward_198},
+    {reprise_launch, 0, 200, forward_200},
+    {reprise_launch, 0, 201, forward_201},
+    {reprise_launch, 0, 202, forward_202},
+    {reprise_launch, 0, 204, forward_204},
+    {reprise_launch, 0, 205, forward_205},
+    {reprise_launch, 0, 206, forward_206},
+    {reprise_launch, 0, 208, forward_208},
+    {reprise_launch, 0, 209, forward_209},
+    {reprise_launch, 0, 210, forward_210},
+    {reprise_launch, 0, 212, forward_212},
+    {reprise_launch, 0, 213, forward_213},
+    {reprise_launch, 0, 214, forward_214},
+    {reprise_launch, 0, 216, forward_216},
+    {reprise_launch, 0, 217, forward_217},
+    {reprise_launch, 0, 218, forward_218},
+    {reprise_launch, 0, 220, forward_220},
+    {reprise_launch, 0, 221, forward_221},
+    {reprise_launch, 0, 222, forward_222},
+    {reprise_launch, 0, 224, forward_224},
     {reprise_signal, 0, 11, NULL},
-    {reprise_launch, 1, 233, forward_233},
-    {reprise_launch, 1, 234, forward_234},
-    {reprise_launch, 1, 236, forward_236},
-    {reprise_launch, 1, 237, forward_237},
-    {reprise_launch, 1, 238, forward_238},
-    {reprise_launch, 1, 240, forward_240},
-    {reprise_launch, 1, 241, forward_241},
-    {reprise_launch, 1, 242, forward_242},
-    {reprise_launch, 1, 244, forward_244},
-    {reprise_launch, 1, 245, forward_245},
-    {reprise_launch, 1, 246, forward_246},
-    {reprise_launch, 1, 248, forward_248},
+    {reprise_launch, 0, 225, forward_225},
+    {reprise_launch, 0, 226, forward_226},
+    {reprise_launch, 0, 228, forward_228},
     {reprise_wait, 1, 11, NULL},
-    {reprise_launch, 1, 249, forward_249},
-    {reprise_launch, 1, 250, forward_250},
-    {reprise_launch, 1, 252, forward_252},
-    {reprise_launch, 1, 253, forward_253},
-    {reprise_launch, 1, 254, forward_254},
-    {reprise_launch, 1, 256, forward_256},
+    {reprise_launch, 1, 229, forward_229},
+    {reprise_launch, 1, 230, forward_230},
+    {reprise_launch, 1, 232, forward_232},
     {reprise_signal, 1, 12, NULL},
-    {reprise_launch, 1, 257, forward_257},
-    {reprise_launch, 1, 258, forward_258},
-    {reprise_launch, 1, 259, forward_259},
-    {reprise_signal, 1, 13, NULL},
-    {reprise_wait, 3, 12, NULL},
-    {reprise_launch, 3, 260, forward_260},
-    {reprise_launch, 3, 261, forward_261},
-    {reprise_wait, 3, 13, NULL},
-    {reprise_launch, 3, 263, forward_263},
-    {reprise_launch, 3, 264, forward_264},
-    {reprise_launch, 3, 265, forward_265},
-    {reprise_launch, 3, 267, forward_267},
-    {reprise_launch, 3, 268, forward_268},
-    {reprise_launch, 3, 269, forward_269},
-    {reprise_launch, 3, 271, forward_271},
-    {reprise_launch, 3, 272, forward_272},
-    {reprise_launch, 3, 273, forward_273},
-    {reprise_launch, 3, 275, forward_275},
-    {reprise_launch, 3, 276, forward_276},
-    {reprise_launch, 3, 277, forward_277},
-    {reprise_launch, 3, 279, forward_279},
-    {reprise_join, 4, 0, NULL},
+    {reprise_launch, 0, 233, forward_233},
+    {reprise_launch, 0, 234, forward_234},
+    {reprise_launch, 0, 236, forward_236},
+    {reprise_launch, 0, 237, forward_237},
+    {reprise_launch, 0, 238, forward_238},
+    {reprise_launch, 0, 240, forward_240},
+    {reprise_launch, 0, 241, forward_241},
+    {reprise_launch, 0, 242, forward_242},
+    {reprise_launch, 0, 244, forward_244},
+    {reprise_launch, 0, 245, forward_245},
+    {reprise_launch, 0, 246, forward_246},
+    {reprise_launch, 0, 248, forward_248},
+    {reprise_wait, 0, 12, NULL},
+    {reprise_launch, 0, 249, forward_249},
+    {reprise_launch, 0, 250, forward_250},
+    {reprise_launch, 0, 252, forward_252},
+    {reprise_launch, 0, 253, forward_253},
+    {reprise_launch, 0, 254, forward_254},
+    {reprise_launch, 0, 256, forward_256},
+    {reprise_signal, 0, 13, NULL},
+    {reprise_launch, 0, 257, forward_257},
+    {reprise_launch, 0, 258, forward_258},
+    {reprise_launch, 0, 259, forward_259},
+    {reprise_wait, 1, 13, NULL},
+    {reprise_launch, 1, 260, forward_260},
+    {reprise_signal, 1, 14, NULL},
+    {reprise_launch, 1, 261, forward_261},
+    {reprise_signal, 1, 15, NULL},
+    {reprise_wait, 0, 14, NULL},
+    {reprise_wait, 0, 15, NULL},
+    {reprise_launch, 0, 263, forward_263},
+    {reprise_launch, 0, 264, forward_264},
+    {reprise_launch, 0, 265, forward_265},
+    {reprise_launch, 0, 267, forward_267},
+    {reprise_launch, 0, 268, forward_268},
+    {reprise_launch, 0, 269, forward_269},
+    {reprise_launch, 0, 271, forward_271},
+    {reprise_launch, 0, 272, forward_272},
+    {reprise_launch, 0, 273, forward_273},
+    {reprise_launch, 0, 275, forward_275},
+    {reprise_launch, 0, 276, forward_276},
+    {reprise_launch, 0, 277, forward_277},
+    {reprise_launch, 0, 279, forward_279},
+    {reprise_join, 3, 0, NULL},
 };
 
 // The forward pass in evaluation.
 static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 0, -1, pack_0},
-    {reprise_fork, 4, 0, NULL},
-    {reprise_launch, 0, 0, forward_0},
-    {reprise_launch, 0, 2, forward_2},
+    {reprise_launch, 0, -1, pack_1},
+    {reprise_fork, 8, 0, NULL},
+    {reprise_launch, 0, 0, evaluation_0},
+    {reprise_launch, 1, 2, evaluation_2},
+    {reprise_signal, 1, 0, NULL},
+    {reprise_wait, 0, 0, NULL},
     {reprise_launch, 0, 3, forward_3},
-    {reprise_launch, 0, 4, forward_4},
-    {reprise_launch, 0, 6, forward_6},
+    {reprise_launch, 0, 4, evaluation_4},
+    {reprise_launch, 2, 6, evaluation_6},
+    {reprise_signal, 2, 1, NULL},
+    {reprise_wait, 0, 1, NULL},
     {reprise_launch, 0, 7, forward_7},
-    {reprise_launch, 0, 8, forward_8},
-    {reprise_launch, 0, 10, forward_10},
-    {reprise_launch, 0, 11, forward_11},
-    {reprise_launch, 0, 12, forward_12},
-    {reprise_launch, 0, 14, forward_14},
-    {reprise_launch, 0, 15, forward_15},
-    {reprise_launch, 0, 16, forward_16},
-    {reprise_launch, 0, 18, forward_18},
-    {reprise_launch, 0, 19, forward_19},
-    {reprise_launch, 0, 20, forward_20},
-    {reprise_launch, 0, 22, forward_22},
-    {reprise_launch, 0, 23, forward_23},
-    {reprise_launch, 0, 24, forward_24},
-    {reprise_launch, 0, 26, forward_26},
-    {reprise_launch, 0, 27, forward_27},
-    {reprise_launch, 0, 28, forward_28},
-    {reprise_launch, 0, 30, forward_30},
-    {reprise_launch, 0, 31, forward_31},
-    {reprise_launch, 0, 32, forward_32},
-    {reprise_launch, 0, 34, forward_34},
-    {reprise_launch, 0, 35, forward_35},
-    {reprise_launch, 0, 36, forward_36},
-    {reprise_launch, 0, 38, forward_38},
-    {reprise_launch, 0, 39, forward_39},
-    {reprise_launch, 0, 40, forward_40},
-    {reprise_launch, 0, 42, forward_42},
-    {reprise_launch, 0, 43, forward_43},
-    {reprise_launch, 0, 44, forward_44},
-    {reprise_launch, 0, 46, forward_46},
-    {reprise_launch, 0, 47, forward_47},
-    {reprise_launch, 0, 48, forward_48},
-    {reprise_launch, 0, 50, forward_50},
-    {reprise_launch, 0, 51, forward_51},
-    {reprise_signal, 0, 0, NULL},
-    {reprise_launch, 0, 52, forward_52},
-    {reprise_launch, 0, 54, forward_54},
-    {reprise_launch, 0, 55, forward_55},
-    {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 56, forward_56},
-    {reprise_launch, 0, 58, forward_58},
-    {reprise_signal, 0, 1, NULL},
-    {reprise_wait, 1, 1, NULL},
-    {reprise_launch, 1, 59, forward_59},
-    {reprise_signal, 1, 2, NULL},
-    {reprise_launch, 0, 60, forward_60},
-    {reprise_launch, 0, 62, forward_62},
-    {reprise_launch, 0, 63, forward_63},
-    {reprise_launch, 0, 64, forward_64},
-    {reprise_launch, 0, 66, forward_66},
-    {reprise_launch, 0, 67, forward_67},
+    {reprise_launch, 0, 8, evaluation_8},
+    {reprise_launch, 3, 10, evaluation_10},
+    {reprise_signal, 3, 2, NULL},
     {reprise_wait, 0, 2, NULL},
-    {reprise_launch, 0, 68, forward_68},
-    {reprise_launch, 0, 70, forward_70},
-    {reprise_launch, 0, 71, forward_71},
-    {reprise_launch, 0, 72, forward_72},
-    {reprise_launch, 0, 74, forward_74},
-    {reprise_launch, 0, 75, forward_75},
-    {reprise_launch, 0, 76, forward_76},
-    {reprise_launch, 0, 78, forward_78},
-    {reprise_launch, 0, 79, forward_79},
-    {reprise_launch, 0, 80, forward_80},
-    {reprise_launch, 0, 82, forward_82},
-    {reprise_launch, 0, 83, forward_83},
-    {reprise_signal, 0, 3, NULL},
-    {reprise_launch, 0, 84, forward_84},
-    {reprise_launch, 0, 86, forward_86},
-    {reprise_launch, 0, 87, forward_87},
-    {reprise_wait, 2, 3, NULL},
-    {reprise_launch, 2, 88, forward_88},
-    {reprise_launch, 0, 90, forward_90},
-    {reprise_signal, 0, 4, NULL},
-    {reprise_wait, 2, 4, NULL},
-    {reprise_launch, 2, 91, forward_91},
-    {reprise_signal, 2, 5, NULL},
-    {reprise_launch, 0, 92, forward_92},
-    {reprise_launch, 0, 94, forward_94},
-    {reprise_launch, 0, 95, forward_95},
-    {reprise_launch, 0, 96, forward_96},
-    {reprise_launch, 0, 98, forward_98},
-    {reprise_launch, 0, 99, forward_99},
+    {reprise_launch, 0, 11, forward_11},
+    {reprise_launch, 0, 12, evaluation_12},
+    {reprise_launch, 4, 14, evaluation_14},
+    {reprise_signal, 4, 3, NULL},
+    {reprise_wait, 0, 3, NULL},
+    {reprise_launch, 0, 15, forward_15},
+    {reprise_launch, 0, 16, evaluation_16},
+    {reprise_launch, 5, 18, evaluation_18},
+    {reprise_signal, 5, 4, NULL},
+    {reprise_wait, 0, 4, NULL},
+    {reprise_launch, 0, 19, forward_19},
+    {reprise_launch, 0, 20, evaluation_20},
+    {reprise_launch, 6, 22, evaluation_22},
+    {reprise_signal, 6, 5, NULL},
     {reprise_wait, 0, 5, NULL},
-    {reprise_launch, 0, 100, forward_100},
-    {reprise_launch, 0, 102, forward_102},
+    {reprise_launch, 0, 23, forward_23},
+    {reprise_launch, 0, 24, evaluation_24},
+    {reprise_launch, 7, 26, evaluation_26},
+    {reprise_signal, 7, 6, NULL},
+    {reprise_wait, 0, 6, NULL},
+    {reprise_launch, 0, 27, forward_27},
+    {reprise_launch, 0, 28, evaluation_28},
+    {reprise_launch, 1, 30, evaluation_30},
+    {reprise_signal, 1, 7, NULL},
+    {reprise_wait, 0, 7, NULL},
+    {reprise_launch, 0, 31, forward_31},
+    {reprise_launch, 0, 32, evaluation_32},
+    {reprise_launch, 4, 34, evaluation_34},
+    {reprise_signal, 4, 8, NULL},
+    {reprise_wait, 0, 8, NULL},
+    {reprise_launch, 0, 35, forward_35},
+    {reprise_launch, 0, 36, evaluation_36},
+    {reprise_launch, 5, 38, evaluation_38},
+    {reprise_signal, 5, 9, NULL},
+    {reprise_wait, 0, 9, NULL},
+    {reprise_launch, 0, 39, forward_39},
+    {reprise_launch, 0, 40, evaluation_40},
+    {reprise_launch, 2, 42, evaluation_42},
+    {reprise_signal, 2, 10, NULL},
+    {reprise_wait, 0, 10, NULL},
+    {reprise_launch, 0, 43, forward_43},
+    {reprise_launch, 0, 44, evaluation_44},
+    {reprise_launch, 3, 46, evaluation_46},
+    {reprise_signal, 3, 11, NULL},
+    {reprise_wait, 0, 11, NULL},
+    {reprise_launch, 0, 47, forward_47},
+    {reprise_launch, 0, 48, evaluation_48},
+    {reprise_launch, 6, 50, evaluation_50},
+    {reprise_signal, 6, 12, NULL},
+    {reprise_wait, 0, 12, NULL},
+    {reprise_launch, 0, 51, forward_51},
+    {reprise_signal, 0, 14, NULL},
+    {reprise_launch, 0, 52, evaluation_52},
+    {reprise_launch, 7, 54, evaluation_54},
+    {reprise_signal, 7, 13, NULL},
+    {reprise_wait, 0, 13, NULL},
+    {reprise_launch, 0, 55, forward_55},
+    {reprise_wait, 1, 14, NULL},
+    {reprise_launch, 1, 56, evaluation_56},
+    {reprise_launch, 4, 58, evaluation_58},
+    {reprise_signal, 4, 15, NULL},
+    {reprise_wait, 1, 15, NULL},
+    {reprise_launch, 1, 59, forward_59},
+    {reprise_signal, 1, 18, NULL},
+    {reprise_launch, 0, 60, evaluation_60},
+    {reprise_launch, 5, 62, evaluation_62},
+    {reprise_signal, 5, 16, NULL},
+    {reprise_wait, 0, 16, NULL},
+    {reprise_launch, 0, 63, forward_63},
+    {reprise_launch, 0, 64, evaluation_64},
+    {reprise_launch, 7, 66, evaluation_66},
+    {reprise_signal, 7, 17, NULL},
+    {reprise_wait, 0, 17, NULL},
+    {reprise_launch, 0, 67, forward_67},
+    {reprise_wait, 0, 18, NULL},
+    {reprise_launch, 0, 68, evaluation_68},
+    {reprise_launch, 2, 70, evaluation_70},
+    {reprise_signal, 2, 19, NULL},
+    {reprise_wait, 0, 19, NULL},
+    {reprise_launch, 0, 71, forward_71},
+    {reprise_launch, 0, 72, evaluation_72},
+    {reprise_launch, 3, 74, evaluation_74},
+    {reprise_signal, 3, 20, NULL},
+    {reprise_wait, 0, 20, NULL},
+    {reprise_launch, 0, 75, forward_75},
+    {reprise_launch, 0, 76, evaluation_76},
+    {reprise_launch, 6, 78, evaluation_78},
+    {reprise_signal, 6, 21, NULL},
+    {reprise_wait, 0, 21, NULL},
+    {reprise_launch, 0, 79, forward_79},
+    {reprise_launch, 0, 80, evaluation_80},
+    {reprise_launch, 4, 82, evaluation_82},
+    {reprise_signal, 4, 22, NULL},
+    {reprise_wait, 0, 22, NULL},
+    {reprise_launch, 0, 83, forward_83},
+    {reprise_signal, 0, 24, NULL},
+    {reprise_launch, 0, 84, evaluation_84},
+    {reprise_launch, 5, 86, evaluation_86},
+    {reprise_signal, 5, 23, NULL},
+    {reprise_wait, 0, 23, NULL},
+    {reprise_launch, 0, 87, forward_87},
+    {reprise_wait, 1, 24, NULL},
+    {reprise_launch, 1, 88, evaluation_88},
+    {reprise_launch, 7, 90, evaluation_90},
+    {reprise_signal, 7, 25, NULL},
+    {reprise_wait, 1, 25, NULL},
+    {reprise_launch, 1, 91, forward_91},
+    {reprise_signal, 1, 28, NULL},
+    {reprise_launch, 0, 92, evaluation_92},
+    {reprise_launch, 2, 94, evaluation_94},
+    {reprise_signal, 2, 26, NULL},
+    {reprise_wait, 0, 26, NULL},
+    {reprise_launch, 0, 95, forward_95},
+    {reprise_launch, 0, 96, evaluation_96},
+    {reprise_launch, 3, 98, evaluation_98},
+    {reprise_signal, 3, 27, NULL},
+    {reprise_wait, 0, 27, NULL},
+    {reprise_launch, 0, 99, forward_99},
+    {reprise_wait, 0, 28, NULL},
+    {reprise_launch, 0, 100, evaluation_100},
+    {reprise_launch, 6, 102, evaluation_102},
+    {reprise_signal, 6, 29, NULL},
+    {reprise_wait, 0, 29, NULL},
     {reprise_launch, 0, 103, forward_103},
-    {reprise_launch, 0, 104, forward_104},
-    {reprise_launch, 0, 106, forward_106},
+    {reprise_launch, 0, 104, evaluation_104},
+    {reprise_launch, 5, 106, evaluation_106},
+    {reprise_signal, 5, 30, NULL},
+    {reprise_wait, 0, 30, NULL},
     {reprise_launch, 0, 107, forward_107},
-    {reprise_launch, 0, 108, forward_108},
-    {reprise_launch, 0, 110, forward_110},
+    {reprise_launch, 0, 108, evaluation_108},
+    {reprise_launch, 7, 110, evaluation_110},
+    {reprise_signal, 7, 31, NULL},
+    {reprise_wait, 0, 31, NULL},
     {reprise_launch, 0, 111, forward_111},
     {reprise_launch, 0, 112, forward_112},
     {reprise_launch, 0, 113, forward_113},
     {reprise_launch, 0, 114, forward_114},
-    {reprise_launch, 0, 115, forward_115},
-    {reprise_launch, 0, 117, forward_117},
+    {reprise_launch, 0, 115, evaluation_115},
+    {reprise_launch, 2, 117, evaluation_117},
+    {reprise_signal, 2, 32, NULL},
+    {reprise_wait, 0, 32, NULL},
     {reprise_launch, 0, 118, forward_118},
-    {reprise_launch, 0, 119, forward_119},
-    {reprise_launch, 0, 121, forward_121},
+    {reprise_launch, 0, 119, evaluation_119},
+    {reprise_launch, 4, 121, evaluation_121},
+    {reprise_signal, 4, 33, NULL},
+    {reprise_wait, 0, 33, NULL},
     {reprise_launch, 0, 122, forward_122},
-    {reprise_signal, 0, 12, NULL},
-    {reprise_launch, 0, 123, forward_123},
-    {reprise_launch, 0, 125, forward_125},
+    {reprise_signal, 0, 41, NULL},
+    {reprise_launch, 0, 123, evaluation_123},
+    {reprise_launch, 3, 125, evaluation_125},
+    {reprise_signal, 3, 34, NULL},
+    {reprise_wait, 0, 34, NULL},
     {reprise_launch, 0, 126, forward_126},
-    {reprise_signal, 0, 6, NULL},
+    {reprise_signal, 0, 35, NULL},
     {reprise_launch, 0, 127, forward_127},
     {reprise_launch, 0, 128, forward_128},
     {reprise_launch, 0, 129, forward_129},
-    {reprise_signal, 0, 7, NULL},
-    {reprise_wait, 3, 6, NULL},
-    {reprise_launch, 3, 130, forward_130},
-    {reprise_launch, 0, 132, forward_132},
-    {reprise_signal, 0, 8, NULL},
-    {reprise_wait, 3, 7, NULL},
-    {reprise_wait, 3, 8, NULL},
-    {reprise_launch, 3, 133, forward_133},
-    {reprise_launch, 3, 134, forward_134},
-    {reprise_launch, 0, 136, forward_136},
-    {reprise_signal, 0, 9, NULL},
-    {reprise_wait, 3, 9, NULL},
-    {reprise_launch, 3, 137, forward_137},
-    {reprise_launch, 3, 138, forward_138},
-    {reprise_launch, 0, 140, forward_140},
-    {reprise_signal, 0, 10, NULL},
-    {reprise_wait, 3, 10, NULL},
-    {reprise_launch, 3, 141, forward_141},
-    {reprise_launch, 3, 142, forward_142},
-    {reprise_launch, 0, 144, forward_144},
-    {reprise_signal, 0, 11, NULL},
-    {reprise_wait, 3, 11, NULL},
-    {reprise_launch, 3, 145, forward_145},
-    {reprise_signal, 3, 13, NULL},
-    {reprise_wait, 1, 12, NULL},
-    {reprise_launch, 1, 146, forward_146},
-    {reprise_wait, 1, 13, NULL},
-    {reprise_launch, 1, 147, forward_147},
-    {reprise_launch, 0, 149, forward_149},
-    {reprise_signal, 0, 14, NULL},
-    {reprise_wait, 1, 14, NULL},
-    {reprise_launch, 1, 150, forward_150},
-    {reprise_launch, 1, 151, forward_151},
-    {reprise_launch, 1, 152, forward_152},
-    {reprise_launch, 0, 154, forward_154},
-    {reprise_signal, 0, 15, NULL},
-    {reprise_wait, 1, 15, NULL},
-    {reprise_launch, 1, 155, forward_155},
-    {reprise_signal, 1, 17, NULL},
-    {reprise_launch, 1, 156, forward_156},
-    {reprise_launch, 0, 158, forward_158},
-    {reprise_signal, 0, 16, NULL},
-    {reprise_wait, 1, 16, NULL},
-    {reprise_launch, 1, 159, forward_159},
-    {reprise_wait, 2, 17, NULL},
-    {reprise_launch, 2, 160, forward_160},
-    {reprise_launch, 0, 162, forward_162},
-    {reprise_signal, 0, 18, NULL},
-    {reprise_wait, 2, 18, NULL},
-    {reprise_launch, 2, 163, forward_163},
-    {reprise_signal, 2, 21, NULL},
-    {reprise_launch, 1, 164, forward_164},
-    {reprise_launch, 0, 166, forward_166},
-    {reprise_signal, 0, 19, NULL},
-    {reprise_wait, 1, 19, NULL},
-    {reprise_launch, 1, 167, forward_167},
-    {reprise_launch, 1, 168, forward_168},
-    {reprise_launch, 0, 170, forward_170},
-    {reprise_signal, 0, 20, NULL},
-    {reprise_wait, 1, 20, NULL},
-    {reprise_launch, 1, 171, forward_171},
-    {reprise_wait, 1, 21, NULL},
-    {reprise_launch, 1, 172, forward_172},
-    {reprise_launch, 0, 174, forward_174},
-    {reprise_signal, 0, 22, NULL},
-    {reprise_wait, 1, 22, NULL},
-    {reprise_launch, 1, 175, forward_175},
-    {reprise_launch, 1, 176, forward_176},
-    {reprise_launch, 0, 178, forward_178},
-    {reprise_signal, 0, 23, NULL},
-    {reprise_wait, 1, 23, NULL},
-    {reprise_launch, 1, 179, forward_179},
-    {reprise_launch, 1, 180, forward_180},
-    {reprise_launch, 1, 181, forward_181},
-    {reprise_launch, 0, 183, forward_183},
-    {reprise_signal, 0, 24, NULL},
-    {reprise_wait, 1, 24, NULL},
-    {reprise_launch, 1, 184, forward_184},
-    {reprise_launch, 1, 185, forward_185},
-    {reprise_launch, 0, 187, forward_187},
-    {reprise_signal, 0, 25, NULL},
-    {reprise_wait, 1, 25, NULL},
-    {reprise_launch, 1, 188, forward_188},
-    {reprise_launch, 1, 189, forward_189},
-    {reprise_launch, 0, 191, forward_191},
-    {reprise_signal, 0, 26, NULL},
-    {reprise_wait, 1, 26, NULL},
-    {reprise_launch, 1, 192, forward_192},
-    {reprise_launch, 1, 193, forward_193},
-    {reprise_launch, 0, 195, forward_195},
-    {reprise_signal, 0, 27, NULL},
-    {reprise_wait, 1, 27, NULL},
-    {reprise_launch, 1, 196, forward_196},
-    {reprise_launch, 1, 197, forward_197},
-    {reprise_launch, 0, 199, forward_199},
-    {reprise_signal, 0, 28, NULL},
-    {reprise_wait, 1, 28, NULL},
-    {reprise_launch, 1, 200, forward_200},
-    {reprise_launch, 1, 201, forward_201},
-    {reprise_launch, 0, 203, forward_203},
-    {reprise_signal, 0, 29, NULL},
-    {reprise_wait, 1, 29, NULL},
-    {reprise_launch, 1, 204, forward_204},
-    {reprise_launch, 1, 205, forward_205},
-    {reprise_launch, 0, 207, forward_207},
-    {reprise_signal, 0, 30, NULL},
-    {reprise_wait, 1, 30, NULL},
-    {reprise_launch, 1, 208, forward_208},
-    {reprise_launch, 1, 209, forward_209},
-    {reprise_launch, 0, 211, forward_211},
-    {reprise_signal, 0, 31, NULL},
-    {reprise_wait, 1, 31, NULL},
-    {reprise_launch, 1, 212, forward_212},
-    {reprise_launch, 1, 213, forward_213},
-    {reprise_launch, 0, 215, forward_215},
-    {reprise_signal, 0, 32, NULL},
-    {reprise_wait, 1, 32, NULL},
-    {reprise_launch, 1, 216, forward_216},
-    {reprise_launch, 1, 217, forward_217},
-    {reprise_launch, 0, 219, forward_219},
-    {reprise_signal, 0, 33, NULL},
-    {reprise_wait, 1, 33, NULL},
-    {reprise_launch, 1, 220, forward_220},
-    {reprise_launch, 1, 221, forward_221},
-    {reprise_launch, 0, 223, forward_223},
-    {reprise_signal, 0, 34, NULL},
-    {reprise_wait, 1, 34, NULL},
-    {reprise_launch, 1, 224, forward_224},
-    {reprise_signal, 1, 36, NULL},
-    {reprise_launch, 1, 225, forward_225},
-    {reprise_launch, 0, 227, forward_227},
-    {reprise_signal, 0, 35, NULL},
     {reprise_wait, 1, 35, NULL},
-    {reprise_launch, 1, 228, forward_228},
+    {reprise_launch, 1, 130, evaluation_130},
+    {reprise_signal, 1, 36, NULL},
+    {reprise_launch, 6, 132, evaluation_132},
+    {reprise_signal, 6, 37, NULL},
     {reprise_wait, 0, 36, NULL},
-    {reprise_launch, 0, 229, forward_229},
-    {reprise_launch, 0, 231, forward_231},
-    {reprise_launch, 0, 232, forward_232},
-    {reprise_signal, 0, 41, NULL},
-    {reprise_launch, 1, 233, forward_233},
-    {reprise_launch, 0, 235, forward_235},
-    {reprise_signal, 0, 37, NULL},
-    {reprise_wait, 1, 37, NULL},
-    {reprise_launch, 1, 236, forward_236},
-    {reprise_launch, 1, 237, forward_237},
-    {reprise_launch, 0, 239, forward_239},
-    {reprise_signal, 0, 38, NULL},
-    {reprise_wait, 1, 38, NULL},
-    {reprise_launch, 1, 240, forward_240},
-    {reprise_launch, 1, 241, forward_241},
-    {reprise_launch, 0, 243, forward_243},
-    {reprise_signal, 0, 39, NULL},
-    {reprise_wait, 1, 39, NULL},
-    {reprise_launch, 1, 244, forward_244},
-    {reprise_launch, 1, 245, forward_245},
-    {reprise_launch, 0, 247, forward_247},
-    {reprise_signal, 0, 40, NULL},
-    {reprise_wait, 1, 40, NULL},
-    {reprise_launch, 1, 248, forward_248},
-    {reprise_wait, 1, 41, NULL},
-    {reprise_launch, 1, 249, forward_249},
-    {reprise_launch, 0, 251, forward_251},
-    {reprise_signal, 0, 42, NULL},
-    {reprise_wait, 1, 42, NULL},
-    {reprise_launch, 1, 252, forward_252},
-    {reprise_launch, 1, 253, forward_253},
-    {reprise_launch, 0, 255, forward_255},
-    {reprise_signal, 0, 43, NULL},
-    {reprise_wait, 1, 43, NULL},
-    {reprise_launch, 1, 256, forward_256},
-    {reprise_signal, 1, 44, NULL},
-    {reprise_launch, 1, 257, forward_257},
-    {reprise_launch, 1, 258, forward_258},
-    {reprise_launch, 1, 259, forward_259},
-    {reprise_signal, 1, 45, NULL},
-    {reprise_wait, 3, 44, NULL},
-    {reprise_launch, 3, 260, forward_260},
-    {reprise_launch, 0, 262, forward_262},
+    {reprise_wait, 0, 37, NULL},
+    {reprise_launch, 0, 133, forward_133},
+    {reprise_launch, 0, 134, evaluation_134},
+    {reprise_launch, 7, 136, evaluation_136},
+    {reprise_signal, 7, 38, NULL},
+    {reprise_wait, 0, 38, NULL},
+    {reprise_launch, 0, 137, forward_137},
+    {reprise_launch, 0, 138, evaluation_138},
+    {reprise_launch, 5, 140, evaluation_140},
+    {reprise_signal, 5, 39, NULL},
+    {reprise_wait, 0, 39, NULL},
+    {reprise_launch, 0, 141, forward_141},
+    {reprise_launch, 0, 142, evaluation_142},
+    {reprise_launch, 2, 144, evaluation_144},
+    {reprise_signal, 2, 40, NULL},
+    {reprise_wait, 0, 40, NULL},
+    {reprise_launch, 0, 145, forward_145},
+    {reprise_wait, 2, 41, NULL},
+    {reprise_launch, 2, 146, forward_146},
+    {reprise_signal, 2, 42, NULL},
+    {reprise_wait, 0, 42, NULL},
+    {reprise_launch, 0, 147, evaluation_147},
+    {reprise_launch, 4, 149, evaluation_149},
+    {reprise_signal, 4, 43, NULL},
+    {reprise_wait, 0, 43, NULL},
+    {reprise_launch, 0, 150, forward_150},
+    {reprise_launch, 0, 151, forward_151},
+    {reprise_launch, 0, 152, evaluation_152},
+    {reprise_launch, 3, 154, evaluation_154},
+    {reprise_signal, 3, 44, NULL},
+    {reprise_wait, 0, 44, NULL},
+    {reprise_launch, 0, 155, forward_155},
     {reprise_signal, 0, 46, NULL},
-    {reprise_wait, 3, 45, NULL},
-    {reprise_wait, 3, 46, NULL},
-    {reprise_launch, 3, 263, forward_263},
-    {reprise_launch, 3, 264, forward_264},
-    {reprise_launch, 0, 266, forward_266},
-    {reprise_signal, 0, 47, NULL},
-    {reprise_wait, 3, 47, NULL},
-    {reprise_launch, 3, 267, forward_267},
-    {reprise_launch, 3, 268, forward_268},
-    {reprise_launch, 0, 270, forward_270},
-    {reprise_signal, 0, 48, NULL},
-    {reprise_wait, 3, 48, NULL},
-    {reprise_launch, 3, 271, forward_271},
-    {reprise_launch, 3, 272, forward_272},
-    {reprise_launch, 0, 274, forward_274},
-    {reprise_signal, 0, 49, NULL},
-    {reprise_wait, 3, 49, NULL},
-    {reprise_launch, 3, 275, forward_275},
-    {reprise_launch, 3, 276, forward_276},
-    {reprise_launch, 0, 278, forward_278},
-    {reprise_signal, 0, 50, NULL},
-    {reprise_wait, 3, 50, NULL},
-    {reprise_launch, 3, 279, forward_279},
-    {reprise_join, 4, 0, NULL},
+    {reprise_launch, 0, 156, evaluation_156},
+    {reprise_launch, 6, 158, evaluation_158},
+    {reprise_signal, 6, 45, NULL},
+    {reprise_wait, 0, 45, NULL},
+    {reprise_launch, 0, 159, forward_159},
+    {reprise_wait, 1, 46, NULL},
+    {reprise_launch, 1, 160, evaluation_160},
+    {reprise_launch, 7, 162, evaluation_162},
+    {reprise_signal, 7, 47, NULL},
+    {reprise_wait, 1, 47, NULL},
+    {reprise_launch, 1, 163, forward_163},
+    {reprise_signal, 1, 50, NULL},
+    {reprise_launch, 0, 164, evaluation_164},
+    {reprise_launch, 5, 166, evaluation_166},
+    {reprise_signal, 5, 48, NULL},
+    {reprise_wait, 0, 48, NULL},
+    {reprise_launch, 0, 167, forward_167},
+    {reprise_launch, 0, 168, evaluation_168},
+    {reprise_launch, 3, 170, evaluation_170},
+    {reprise_signal, 3, 49, NULL},
+    {reprise_wait, 0, 49, NULL},
+    {reprise_launch, 0, 171, forward_171},
+    {reprise_wait, 0, 50, NULL},
+    {reprise_launch, 0, 172, evaluation_172},
+    {reprise_launch, 6, 174, evaluation_174},
+    {reprise_signal, 6, 51, NULL},
+    {reprise_wait, 0, 51, NULL},
+    {reprise_launch, 0, 175, forward_175},
+    {reprise_launch, 0, 176, evaluation_176},
+    {reprise_launch, 4, 178, evaluation_178},
+    {reprise_signal, 4, 52, NULL},
+    {reprise_wait, 0, 52, NULL},
+    {reprise_launch, 0, 179, forward_179},
+    {reprise_launch, 0, 180, forward_180},
+    {reprise_launch, 0, 181, evaluation_181},
+    {reprise_launch, 7, 183, evaluation_183},
+    {reprise_signal, 7, 53, NULL},
+    {reprise_wait, 0, 53, NULL},
+    {reprise_launch, 0, 184, forward_184},
+    {reprise_launch, 0, 185, evaluation_185},
+    {reprise_launch, 5, 187, evaluation_187},
+    {reprise_signal, 5, 54, NULL},
+    {reprise_wait, 0, 54, NULL},
+    {reprise_launch, 0, 188, forward_188},
+    {reprise_launch, 0, 189, evaluation_189},
+    {reprise_launch, 3, 191, evaluation_191},
+    {reprise_signal, 3, 55, NULL},
+    {reprise_wait, 0, 55, NULL},
+    {reprise_launch, 0, 192, forward_192},
+    {reprise_launch, 0, 193, evaluation_193},
+    {reprise_launch, 6, 195, evaluation_195},
+    {reprise_signal, 6, 56, NULL},
+    {reprise_wait, 0, 56, NULL},
+    {reprise_launch, 0, 196, forward_196},
+    {reprise_launch, 0, 197, evaluation_197},
+    {reprise_launch, 4, 199, evaluation_199},
+    {reprise_signal, 4, 57, NULL},
+    {reprise_wait, 0, 57, NULL},
+    {reprise_launch, 0, 200, forward_200},
+    {reprise_launch, 0, 201, evaluation_201},
+    {reprise_launch, 7, 203, evaluation_203},
+    {reprise_signal, 7, 58, NULL},
+    {reprise_wait, 0, 58, NULL},
+    {reprise_launch, 0, 204, forward_204},
+    {reprise_launch, 0, 205, evaluation_205},
+    {reprise_launch, 5, 207, evaluation_207},
+    {reprise_signal, 5, 59, NULL},
+    {reprise_wait, 0, 59, NULL},
+    {reprise_launch, 0, 208, forward_208},
+    {reprise_launch, 0, 209, evaluation_209},
+    {reprise_launch, 3, 211, evaluation_211},
+    {reprise_signal, 3, 60, NULL},
+    {reprise_wait, 0, 60, NULL},
+    {reprise_launch, 0, 212, forward_212},
+    {reprise_launch, 0, 213, evaluation_213},
+    {reprise_launch, 6, 215, evaluation_215},
+    {reprise_signal, 6, 61, NULL},
+    {reprise_wait, 0, 61, NULL},
+    {reprise_launch, 0, 216, forward_216},
+    {reprise_launch, 0, 217, evaluation_217},
+    {reprise_launch, 4, 219, evaluation_219},
+    {reprise_signal, 4, 62, NULL},
+    {reprise_wait, 0, 62, NULL},
+    {reprise_launch, 0, 220, forward_220},
+    {reprise_launch, 0, 221, evaluation_221},
+    {reprise_launch, 7, 223, evaluation_223},
+    {reprise_signal, 7, 63, NULL},
+    {reprise_wait, 0, 63, NULL},
+    {reprise_launch, 0, 224, forward_224},
+    {reprise_signal, 0, 65, NULL},
+    {reprise_launch, 0, 225, evaluation_225},
+    {reprise_launch, 5, 227, evaluation_227},
+    {reprise_signal, 5, 64, NULL},
+    {reprise_wait, 0, 64, NULL},
+    {reprise_launch, 0, 228, forward_228},
+    {reprise_wait, 1, 65, NULL},
+    {reprise_launch, 1, 229, evaluation_229},
+    {reprise_launch, 3, 231, evaluation_231},
+    {reprise_signal, 3, 66, NULL},
+    {reprise_wait, 1, 66, NULL},
+    {reprise_launch, 1, 232, forward_232},
+    {reprise_signal, 1, 71, NULL},
+    {reprise_launch, 0, 233, evaluation_233},
+    {reprise_launch, 6, 235, evaluation_235},
+    {reprise_signal, 6, 67, NULL},
+    {reprise_wait, 0, 67, NULL},
+    {reprise_launch, 0, 236, forward_236},
+    {reprise_launch, 0, 237, evaluation_237},
+    {reprise_launch, 4, 239, evaluation_239},
+    {reprise_signal, 4, 68, NULL},
+    {reprise_wait, 0, 68, NULL},
+    {reprise_launch, 0, 240, forward_240},
+    {reprise_launch, 0, 241, evaluation_241},
+    {reprise_launch, 5, 243, evaluation_243},
+    {reprise_signal, 5, 69, NULL},
+    {reprise_wait, 0, 69, NULL},
+    {reprise_launch, 0, 244, forward_244},
+    {reprise_launch, 0, 245, evaluation_245},
+    {reprise_launch, 7, 247, evaluation_247},
+    {reprise_signal, 7, 70, NULL},
+    {reprise_wait, 0, 70, NULL},
+    {reprise_launch, 0, 248, forward_248},
+    {reprise_wait, 0, 71, NULL},
+    {reprise_launch, 0, 249, evaluation_249},
+    {reprise_launch, 3, 251, evaluation_251},
+    {reprise_signal, 3, 72, NULL},
+    {reprise_wait, 0, 72, NULL},
+    {reprise_launch, 0, 252, forward_252},
+    {reprise_launch, 0, 253, evaluation_253},
+    {reprise_launch, 6, 255, evaluation_255},
+    {reprise_signal, 6, 73, NULL},
+    {reprise_wait, 0, 73, NULL},
+    {reprise_launch, 0, 256, forward_256},
+    {reprise_signal, 0, 74, NULL},
+    {reprise_launch, 0, 257, forward_257},
+    {reprise_launch, 0, 258, forward_258},
+    {reprise_launch, 0, 259, forward_259},
+    {reprise_wait, 1, 74, NULL},
+    {reprise_launch, 1, 260, evaluation_260},
+    {reprise_signal, 1, 75, NULL},
+    {reprise_launch, 4, 262, evaluation_262},
+    {reprise_signal, 4, 76, NULL},
+    {reprise_wait, 0, 75, NULL},
+    {reprise_wait, 0, 76, NULL},
+    {reprise_launch, 0, 263, forward_263},
+    {reprise_launch, 0, 264, evaluation_264},
+    {reprise_launch, 5, 266, evaluation_266},
+    {reprise_signal, 5, 77, NULL},
+    {reprise_wait, 0, 77, NULL},
+    {reprise_launch, 0, 267, forward_267},
+    {reprise_launch, 0, 268, evaluation_268},
+    {reprise_launch, 7, 270, evaluation_270},
+    {reprise_signal, 7, 78, NULL},
+    {reprise_wait, 0, 78, NULL},
+    {reprise_launch, 0, 271, forward_271},
+    {reprise_launch, 0, 272, evaluation_272},
+    {reprise_launch, 3, 274, evaluation_274},
+    {reprise_signal, 3, 79, NULL},
+    {reprise_wait, 0, 79, NULL},
+    {reprise_launch, 0, 275, forward_275},
+    {reprise_launch, 0, 276, evaluation_276},
+    {reprise_launch, 6, 278, evaluation_278},
+    {reprise_signal, 6, 80, NULL},
+    {reprise_wait, 0, 80, NULL},
+    {reprise_launch, 0, 279, forward_279},
+    {reprise_join, 8, 0, NULL},
 };
 
 // The backward pass with cotangents for n3, n4, n5.
@@ -8914,606 +9496,526 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_signal, 0, 1, NULL},
     {reprise_wait, 1, 0, NULL},
     {reprise_launch, 1, 3, backward_0_3},
+    {reprise_launch, 0, 4, backward_0_4},
+    {reprise_signal, 0, 3, NULL},
     {reprise_wait, 1, 1, NULL},
-    {reprise_launch, 1, 4, backward_0_4},
+    {reprise_launch, 1, 5, backward_0_5},
+    {reprise_launch, 1, 6, backward_0_6},
+    {reprise_signal, 1, 2, NULL},
+    {reprise_launch, 1, 7, backward_0_7},
+    {reprise_wait, 0, 2, NULL},
+    {reprise_launch, 0, 8, backward_0_8},
+    {reprise_launch, 1, 9, backward_0_9},
+    {reprise_launch, 1, 10, backward_0_10},
     {reprise_signal, 1, 4, NULL},
-    {reprise_launch, 0, 5, backward_0_5},
-    {reprise_launch, 0, 6, backward_0_6},
-    {reprise_signal, 0, 2, NULL},
-    {reprise_launch, 0, 7, backward_0_7},
-    {reprise_wait, 2, 2, NULL},
-    {reprise_launch, 2, 8, backward_0_8},
-    {reprise_signal, 2, 3, NULL},
-    {reprise_launch, 0, 9, backward_0_9},
-    {reprise_wait, 0, 3, NULL},
-    {reprise_launch, 0, 10, backward_0_10},
-    {reprise_signal, 0, 5, NULL},
+    {reprise_wait, 1, 3, NULL},
+    {reprise_launch, 1, 11, backward_0_11},
+    {reprise_signal, 1, 5, NULL},
     {reprise_wait, 0, 4, NULL},
-    {reprise_launch, 0, 11, backward_0_11},
-    {reprise_signal, 0, 6, NULL},
-    {reprise_wait, 3, 5, NULL},
-    {reprise_launch, 3, 12, backward_0_12},
-    {reprise_signal, 3, 12, NULL},
-    {reprise_wait, 3, 6, NULL},
-    {reprise_launch, 3, 13, backward_0_13},
+    {reprise_launch, 0, 12, backward_0_12},
+    {reprise_launch, 1, 13, backward_0_13},
+    {reprise_wait, 0, 5, NULL},
     {reprise_launch, 0, 14, backward_0_14},
     {reprise_launch, 0, 15, backward_0_15},
-    {reprise_signal, 0, 7, NULL},
+    {reprise_signal, 0, 6, NULL},
     {reprise_launch, 0, 16, backward_0_16},
-    {reprise_signal, 0, 8, NULL},
-    {reprise_wait, 1, 7, NULL},
+    {reprise_signal, 0, 7, NULL},
+    {reprise_wait, 1, 6, NULL},
     {reprise_launch, 1, 17, backward_0_17},
-    {reprise_signal, 1, 9, NULL},
-    {reprise_wait, 1, 8, NULL},
-    {reprise_launch, 1, 18, backward_0_18},
-    {reprise_signal, 1, 10, NULL},
-    {reprise_launch, 0, 19, backward_0_19},
-    {reprise_wait, 0, 9, NULL},
-    {reprise_launch, 0, 20, backward_0_20},
-    {reprise_signal, 0, 11, NULL},
+    {reprise_launch, 0, 18, backward_0_18},
+    {reprise_signal, 0, 9, NULL},
+    {reprise_wait, 1, 7, NULL},
+    {reprise_launch, 1, 19, backward_0_19},
+    {reprise_launch, 1, 20, backward_0_20},
+    {reprise_signal, 1, 8, NULL},
+    {reprise_launch, 1, 21, backward_0_21},
+    {reprise_wait, 0, 8, NULL},
+    {reprise_launch, 0, 22, backward_0_22},
+    {reprise_wait, 1, 9, NULL},
+    {reprise_launch, 1, 23, backward_0_23},
+    {reprise_signal, 1, 11, NULL},
+    {reprise_wait, 2, 9, NULL},
+    {reprise_launch, 2, 24, backward_0_24},
+    {reprise_launch, 2, 25, backward_0_25},
+    {reprise_signal, 2, 10, NULL},
+    {reprise_launch, 2, 26, backward_0_26},
+    {reprise_signal, 2, 12, NULL},
     {reprise_wait, 0, 10, NULL},
-    {reprise_launch, 0, 21, backward_0_21},
-    {reprise_wait, 2, 11, NULL},
-    {reprise_launch, 2, 22, backward_0_22},
-    {reprise_signal, 2, 16, NULL},
-    {reprise_launch, 0, 23, backward_0_23},
-    {reprise_signal, 0, 14, NULL},
-    {reprise_launch, 1, 24, backward_0_24},
-    {reprise_wait, 1, 12, NULL},
-    {reprise_launch, 1, 25, backward_0_25},
-    {reprise_signal, 1, 13, NULL},
-    {reprise_wait, 1, 11, NULL},
-    {reprise_launch, 1, 26, backward_0_26},
-    {reprise_signal, 1, 15, NULL},
-    {reprise_wait, 3, 11, NULL},
-    {reprise_wait, 3, 13, NULL},
-    {reprise_launch, 3, 27, backward_0_27},
-    {reprise_wait, 3, 14, NULL},
-    {reprise_wait, 3, 15, NULL},
-    {reprise_launch, 3, 28, backward_0_28},
-    {reprise_wait, 3, 16, NULL},
-    {reprise_launch, 3, 29, backward_0_29},
-    {reprise_signal, 3, 17, NULL},
-    {reprise_launch, 3, 30, backward_0_30},
-    {reprise_wait, 2, 17, NULL},
+    {reprise_launch, 0, 27, backward_0_27},
+    {reprise_wait, 0, 11, NULL},
+    {reprise_wait, 0, 12, NULL},
+    {reprise_launch, 0, 28, backward_0_28},
+    {reprise_launch, 0, 29, backward_0_29},
+    {reprise_signal, 0, 13, NULL},
+    {reprise_launch, 0, 30, backward_0_30},
+    {reprise_wait, 2, 13, NULL},
     {reprise_launch, 2, 31, backward_0_31},
-    {reprise_signal, 2, 18, NULL},
-    {reprise_launch, 3, 32, backward_0_32},
-    {reprise_wait, 3, 18, NULL},
-    {reprise_launch, 3, 33, backward_0_33},
-    {reprise_signal, 3, 19, NULL},
-    {reprise_launch, 3, 34, backward_0_34},
-    {reprise_signal, 3, 20, NULL},
-    {reprise_wait, 0, 19, NULL},
-    {reprise_launch, 0, 35, backward_0_35},
-    {reprise_signal, 0, 21, NULL},
-    {reprise_wait, 0, 20, NULL},
+    {reprise_launch, 0, 32, backward_0_32},
+    {reprise_launch, 0, 33, backward_0_33},
+    {reprise_signal, 0, 14, NULL},
+    {reprise_launch, 0, 34, backward_0_34},
+    {reprise_signal, 0, 15, NULL},
+    {reprise_wait, 2, 14, NULL},
+    {reprise_launch, 2, 35, backward_0_35},
     {reprise_launch, 0, 36, backward_0_36},
-    {reprise_signal, 0, 24, NULL},
-    {reprise_launch, 3, 37, backward_0_37},
-    {reprise_wait, 3, 21, NULL},
-    {reprise_launch, 3, 38, backward_0_38},
-    {reprise_signal, 3, 22, NULL},
-    {reprise_launch, 3, 39, backward_0_39},
-    {reprise_wait, 1, 22, NULL},
-    {reprise_launch, 1, 40, backward_0_40},
-    {reprise_signal, 1, 23, NULL},
-    {reprise_launch, 3, 41, backward_0_41},
-    {reprise_wait, 3, 23, NULL},
-    {reprise_launch, 3, 42, backward_0_42},
-    {reprise_signal, 3, 25, NULL},
-    {reprise_wait, 3, 24, NULL},
-    {reprise_launch, 3, 43, backward_0_43},
-    {reprise_signal, 3, 26, NULL},
-    {reprise_wait, 2, 25, NULL},
-    {reprise_launch, 2, 44, backward_0_44},
-    {reprise_wait, 2, 26, NULL},
+    {reprise_signal, 0, 17, NULL},
+    {reprise_wait, 2, 15, NULL},
+    {reprise_launch, 2, 37, backward_0_37},
+    {reprise_launch, 2, 38, backward_0_38},
+    {reprise_signal, 2, 16, NULL},
+    {reprise_launch, 2, 39, backward_0_39},
+    {reprise_wait, 0, 16, NULL},
+    {reprise_launch, 0, 40, backward_0_40},
+    {reprise_launch, 2, 41, backward_0_41},
+    {reprise_launch, 2, 42, backward_0_42},
+    {reprise_signal, 2, 18, NULL},
+    {reprise_wait, 2, 17, NULL},
+    {reprise_launch, 2, 43, backward_0_43},
+    {reprise_signal, 2, 19, NULL},
+    {reprise_wait, 0, 18, NULL},
+    {reprise_launch, 0, 44, backward_0_44},
     {reprise_launch, 2, 45, backward_0_45},
-    {reprise_signal, 2, 29, NULL},
-    {reprise_launch, 3, 46, backward_0_46},
-    {reprise_launch, 3, 47, backward_0_47},
-    {reprise_signal, 3, 27, NULL},
-    {reprise_launch, 3, 48, backward_0_48},
-    {reprise_wait, 0, 27, NULL},
-    {reprise_launch, 0, 49, backward_0_49},
-    {reprise_signal, 0, 28, NULL},
-    {reprise_launch, 3, 50, backward_0_50},
-    {reprise_wait, 3, 28, NULL},
-    {reprise_launch, 3, 51, backward_0_51},
-    {reprise_signal, 3, 30, NULL},
-    {reprise_wait, 3, 29, NULL},
-    {reprise_launch, 3, 52, backward_0_52},
-    {reprise_wait, 1, 30, NULL},
-    {reprise_launch, 1, 53, backward_0_53},
-    {reprise_signal, 1, 31, NULL},
-    {reprise_launch, 2, 54, backward_0_54},
-    {reprise_wait, 2, 31, NULL},
-    {reprise_launch, 2, 55, backward_0_55},
-    {reprise_signal, 2, 32, NULL},
-    {reprise_launch, 2, 56, backward_0_56},
-    {reprise_signal, 2, 33, NULL},
-    {reprise_wait, 0, 32, NULL},
-    {reprise_launch, 0, 57, backward_0_57},
-    {reprise_signal, 0, 34, NULL},
-    {reprise_launch, 3, 58, backward_0_58},
-    {reprise_wait, 3, 33, NULL},
-    {reprise_wait, 3, 34, NULL},
-    {reprise_launch, 3, 59, backward_0_59},
-    {reprise_signal, 3, 35, NULL},
-    {reprise_launch, 3, 60, backward_0_60},
-    {reprise_wait, 1, 35, NULL},
-    {reprise_launch, 1, 61, backward_0_61},
-    {reprise_signal, 1, 36, NULL},
-    {reprise_launch, 3, 62, backward_0_62},
-    {reprise_launch, 3, 63, backward_0_63},
-    {reprise_signal, 3, 37, NULL},
-    {reprise_wait, 3, 36, NULL},
-    {reprise_launch, 3, 64, backward_0_64},
-    {reprise_wait, 2, 37, NULL},
+    {reprise_signal, 2, 21, NULL},
+    {reprise_wait, 0, 19, NULL},
+    {reprise_launch, 0, 46, backward_0_46},
+    {reprise_launch, 0, 47, backward_0_47},
+    {reprise_signal, 0, 20, NULL},
+    {reprise_launch, 0, 48, backward_0_48},
+    {reprise_wait, 2, 20, NULL},
+    {reprise_launch, 2, 49, backward_0_49},
+    {reprise_launch, 0, 50, backward_0_50},
+    {reprise_launch, 0, 51, backward_0_51},
+    {reprise_signal, 0, 22, NULL},
+    {reprise_wait, 0, 21, NULL},
+    {reprise_launch, 0, 52, backward_0_52},
+    {reprise_wait, 2, 22, NULL},
+    {reprise_launch, 2, 53, backward_0_53},
+    {reprise_wait, 1, 15, NULL},
+    {reprise_launch, 1, 54, backward_0_54},
+    {reprise_launch, 1, 55, backward_0_55},
+    {reprise_signal, 1, 23, NULL},
+    {reprise_launch, 1, 56, backward_0_56},
+    {reprise_signal, 1, 24, NULL},
+    {reprise_wait, 3, 23, NULL},
+    {reprise_launch, 3, 57, backward_0_57},
+    {reprise_launch, 0, 58, backward_0_58},
+    {reprise_launch, 0, 59, backward_0_59},
+    {reprise_signal, 0, 25, NULL},
+    {reprise_wait, 0, 24, NULL},
+    {reprise_launch, 0, 60, backward_0_60},
+    {reprise_wait, 2, 25, NULL},
+    {reprise_launch, 2, 61, backward_0_61},
+    {reprise_launch, 0, 62, backward_0_62},
+    {reprise_launch, 0, 63, backward_0_63},
+    {reprise_signal, 0, 26, NULL},
+    {reprise_launch, 0, 64, backward_0_64},
+    {reprise_wait, 2, 26, NULL},
     {reprise_launch, 2, 65, backward_0_65},
-    {reprise_launch, 3, 66, backward_0_66},
-    {reprise_launch, 3, 67, backward_0_67},
-    {reprise_signal, 3, 38, NULL},
-    {reprise_launch, 3, 68, backward_0_68},
-    {reprise_wait, 0, 38, NULL},
-    {reprise_launch, 0, 69, backward_0_69},
-    {reprise_launch, 3, 70, backward_0_70},
-    {reprise_launch, 3, 71, backward_0_71},
-    {reprise_signal, 3, 39, NULL},
-    {reprise_launch, 3, 72, backward_0_72},
-    {reprise_signal, 3, 40, NULL},
-    {reprise_wait, 1, 39, NULL},
-    {reprise_launch, 1, 73, backward_0_73},
-    {reprise_launch, 3, 74, backward_0_74},
-    {reprise_signal, 3, 43, NULL},
-    {reprise_wait, 2, 40, NULL},
+    {reprise_launch, 0, 66, backward_0_66},
+    {reprise_launch, 0, 67, backward_0_67},
+    {reprise_signal, 0, 27, NULL},
+    {reprise_launch, 0, 68, backward_0_68},
+    {reprise_wait, 2, 27, NULL},
+    {reprise_launch, 2, 69, backward_0_69},
+    {reprise_launch, 0, 70, backward_0_70},
+    {reprise_launch, 0, 71, backward_0_71},
+    {reprise_signal, 0, 28, NULL},
+    {reprise_launch, 0, 72, backward_0_72},
+    {reprise_signal, 0, 29, NULL},
+    {reprise_wait, 2, 28, NULL},
+    {reprise_launch, 2, 73, backward_0_73},
+    {reprise_launch, 0, 74, backward_0_74},
+    {reprise_signal, 0, 31, NULL},
+    {reprise_wait, 2, 29, NULL},
     {reprise_launch, 2, 75, backward_0_75},
     {reprise_launch, 2, 76, backward_0_76},
-    {reprise_signal, 2, 41, NULL},
+    {reprise_signal, 2, 30, NULL},
     {reprise_launch, 2, 77, backward_0_77},
-    {reprise_wait, 0, 41, NULL},
+    {reprise_wait, 0, 30, NULL},
     {reprise_launch, 0, 78, backward_0_78},
-    {reprise_signal, 0, 42, NULL},
     {reprise_launch, 2, 79, backward_0_79},
-    {reprise_wait, 2, 42, NULL},
     {reprise_launch, 2, 80, backward_0_80},
-    {reprise_signal, 2, 44, NULL},
-    {reprise_wait, 2, 43, NULL},
+    {reprise_signal, 2, 32, NULL},
+    {reprise_wait, 2, 31, NULL},
     {reprise_launch, 2, 81, backward_0_81},
-    {reprise_wait, 1, 44, NULL},
-    {reprise_launch, 1, 82, backward_0_82},
-    {reprise_signal, 1, 45, NULL},
+    {reprise_wait, 0, 32, NULL},
+    {reprise_launch, 0, 82, backward_0_82},
     {reprise_launch, 2, 83, backward_0_83},
     {reprise_launch, 2, 84, backward_0_84},
-    {reprise_signal, 2, 46, NULL},
-    {reprise_wait, 2, 45, NULL},
+    {reprise_signal, 2, 33, NULL},
     {reprise_launch, 2, 85, backward_0_85},
-    {reprise_wait, 3, 46, NULL},
-    {reprise_launch, 3, 86, backward_0_86},
+    {reprise_wait, 0, 33, NULL},
+    {reprise_launch, 0, 86, backward_0_86},
     {reprise_launch, 2, 87, backward_0_87},
     {reprise_launch, 2, 88, backward_0_88},
-    {reprise_signal, 2, 47, NULL},
+    {reprise_signal, 2, 34, NULL},
     {reprise_launch, 2, 89, backward_0_89},
-    {reprise_wait, 0, 47, NULL},
+    {reprise_wait, 0, 34, NULL},
     {reprise_launch, 0, 90, backward_0_90},
     {reprise_launch, 2, 91, backward_0_91},
     {reprise_launch, 2, 92, backward_0_92},
-    {reprise_signal, 2, 48, NULL},
+    {reprise_signal, 2, 35, NULL},
     {reprise_launch, 2, 93, backward_0_93},
-    {reprise_signal, 2, 49, NULL},
-    {reprise_wait, 1, 48, NULL},
-    {reprise_launch, 1, 94, backward_0_94},
-    {reprise_signal, 1, 54, NULL},
+    {reprise_signal, 2, 36, NULL},
+    {reprise_wait, 0, 35, NULL},
+    {reprise_launch, 0, 94, backward_0_94},
     {reprise_launch, 2, 95, backward_0_95},
-    {reprise_signal, 2, 52, NULL},
-    {reprise_wait, 3, 49, NULL},
-    {reprise_launch, 3, 96, backward_0_96},
-    {reprise_launch, 3, 97, backward_0_97},
-    {reprise_signal, 3, 50, NULL},
-    {reprise_launch, 3, 98, backward_0_98},
-    {reprise_wait, 0, 50, NULL},
-    {reprise_launch, 0, 99, backward_0_99},
-    {reprise_signal, 0, 51, NULL},
-    {reprise_launch, 3, 100, backward_0_100},
-    {reprise_wait, 3, 51, NULL},
-    {reprise_launch, 3, 101, backward_0_101},
-    {reprise_signal, 3, 53, NULL},
-    {reprise_wait, 3, 52, NULL},
-    {reprise_launch, 3, 102, backward_0_102},
-    {reprise_wait, 1, 53, NULL},
-    {reprise_launch, 1, 103, backward_0_103},
-    {reprise_signal, 1, 55, NULL},
-    {reprise_launch, 3, 104, backward_0_104},
-    {reprise_wait, 3, 54, NULL},
-    {reprise_launch, 3, 105, backward_0_105},
-    {reprise_signal, 3, 56, NULL},
-    {reprise_wait, 3, 55, NULL},
-    {reprise_launch, 3, 106, backward_0_106},
-    {reprise_wait, 2, 56, NULL},
+    {reprise_signal, 2, 38, NULL},
+    {reprise_wait, 0, 36, NULL},
+    {reprise_launch, 0, 96, backward_0_96},
+    {reprise_launch, 0, 97, backward_0_97},
+    {reprise_signal, 0, 37, NULL},
+    {reprise_launch, 0, 98, backward_0_98},
+    {reprise_wait, 2, 37, NULL},
+    {reprise_launch, 2, 99, backward_0_99},
+    {reprise_launch, 0, 100, backward_0_100},
+    {reprise_launch, 0, 101, backward_0_101},
+    {reprise_signal, 0, 39, NULL},
+    {reprise_wait, 0, 38, NULL},
+    {reprise_launch, 0, 102, backward_0_102},
+    {reprise_wait, 2, 39, NULL},
+    {reprise_launch, 2, 103, backward_0_103},
+    {reprise_launch, 0, 104, backward_0_104},
+    {reprise_launch, 0, 105, backward_0_105},
+    {reprise_signal, 0, 40, NULL},
+    {reprise_launch, 0, 106, backward_0_106},
+    {reprise_wait, 2, 40, NULL},
     {reprise_launch, 2, 107, backward_0_107},
-    {reprise_launch, 3, 108, backward_0_108},
-    {reprise_launch, 3, 109, backward_0_109},
-    {reprise_launch, 3, 110, backward_0_110},
-    {reprise_signal, 3, 57, NULL},
-    {reprise_launch, 3, 111, backward_0_111},
-    {reprise_wait, 0, 57, NULL},
-    {reprise_launch, 0, 112, backward_0_112},
-    {reprise_launch, 3, 113, backward_0_113},
-    {reprise_launch, 3, 114, backward_0_114},
-    {reprise_signal, 3, 58, NULL},
-    {reprise_launch, 3, 115, backward_0_115},
-    {reprise_signal, 3, 59, NULL},
-    {reprise_wait, 1, 58, NULL},
-    {reprise_launch, 1, 116, backward_0_116},
-    {reprise_launch, 3, 117, backward_0_117},
-    {reprise_signal, 3, 62, NULL},
-    {reprise_wait, 2, 59, NULL},
+    {reprise_launch, 0, 108, backward_0_108},
+    {reprise_launch, 0, 109, backward_0_109},
+    {reprise_launch, 0, 110, backward_0_110},
+    {reprise_signal, 0, 41, NULL},
+    {reprise_launch, 0, 111, backward_0_111},
+    {reprise_wait, 2, 41, NULL},
+    {reprise_launch, 2, 112, backward_0_112},
+    {reprise_launch, 0, 113, backward_0_113},
+    {reprise_launch, 0, 114, backward_0_114},
+    {reprise_signal, 0, 42, NULL},
+    {reprise_launch, 0, 115, backward_0_115},
+    {reprise_signal, 0, 43, NULL},
+    {reprise_wait, 2, 42, NULL},
+    {reprise_launch, 2, 116, backward_0_116},
+    {reprise_launch, 0, 117, backward_0_117},
+    {reprise_signal, 0, 45, NULL},
+    {reprise_wait, 2, 43, NULL},
     {reprise_launch, 2, 118, backward_0_118},
     {reprise_launch, 2, 119, backward_0_119},
-    {reprise_signal, 2, 60, NULL},
+    {reprise_signal, 2, 44, NULL},
     {reprise_launch, 2, 120, backward_0_120},
-    {reprise_wait, 0, 60, NULL},
+    {reprise_wait, 0, 44, NULL},
     {reprise_launch, 0, 121, backward_0_121},
-    {reprise_signal, 0, 61, NULL},
     {reprise_launch, 2, 122, backward_0_122},
-    {reprise_wait, 2, 61, NULL},
     {reprise_launch, 2, 123, backward_0_123},
-    {reprise_signal, 2, 63, NULL},
-    {reprise_wait, 2, 62, NULL},
+    {reprise_signal, 2, 46, NULL},
+    {reprise_wait, 2, 45, NULL},
     {reprise_launch, 2, 124, backward_0_124},
-    {reprise_wait, 1, 63, NULL},
-    {reprise_launch, 1, 125, backward_0_125},
-    {reprise_signal, 1, 64, NULL},
-    {reprise_launch, 3, 126, backward_0_126},
-    {reprise_wait, 3, 64, NULL},
-    {reprise_launch, 3, 127, backward_0_127},
-    {reprise_signal, 3, 65, NULL},
-    {reprise_launch, 3, 128, backward_0_128},
-    {reprise_signal, 3, 66, NULL},
-    {reprise_wait, 0, 65, NULL},
-    {reprise_launch, 0, 129, backward_0_129},
-    {reprise_signal, 0, 67, NULL},
+    {reprise_wait, 0, 46, NULL},
+    {reprise_launch, 0, 125, backward_0_125},
+    {reprise_wait, 1, 43, NULL},
+    {reprise_launch, 1, 126, backward_0_126},
+    {reprise_launch, 1, 127, backward_0_127},
+    {reprise_signal, 1, 47, NULL},
+    {reprise_launch, 1, 128, backward_0_128},
+    {reprise_signal, 1, 48, NULL},
+    {reprise_wait, 3, 47, NULL},
+    {reprise_launch, 3, 129, backward_0_129},
+    {reprise_signal, 3, 81, NULL},
     {reprise_launch, 2, 130, backward_0_130},
-    {reprise_wait, 2, 66, NULL},
-    {reprise_wait, 2, 67, NULL},
     {reprise_launch, 2, 131, backward_0_131},
-    {reprise_signal, 2, 68, NULL},
+    {reprise_signal, 2, 49, NULL},
+    {reprise_wait, 2, 48, NULL},
     {reprise_launch, 2, 132, backward_0_132},
-    {reprise_wait, 1, 68, NULL},
-    {reprise_launch, 1, 133, backward_0_133},
+    {reprise_wait, 0, 49, NULL},
+    {reprise_launch, 0, 133, backward_0_133},
     {reprise_launch, 2, 134, backward_0_134},
     {reprise_launch, 2, 135, backward_0_135},
-    {reprise_signal, 2, 69, NULL},
+    {reprise_signal, 2, 50, NULL},
     {reprise_launch, 2, 136, backward_0_136},
-    {reprise_wait, 3, 69, NULL},
-    {reprise_launch, 3, 137, backward_0_137},
+    {reprise_wait, 0, 50, NULL},
+    {reprise_launch, 0, 137, backward_0_137},
     {reprise_launch, 2, 138, backward_0_138},
     {reprise_launch, 2, 139, backward_0_139},
     {reprise_launch, 2, 140, backward_0_140},
-    {reprise_signal, 2, 70, NULL},
+    {reprise_signal, 2, 51, NULL},
     {reprise_launch, 2, 141, backward_0_141},
-    {reprise_signal, 2, 71, NULL},
-    {reprise_wait, 0, 70, NULL},
+    {reprise_signal, 2, 52, NULL},
+    {reprise_wait, 0, 51, NULL},
     {reprise_launch, 0, 142, backward_0_142},
-    {reprise_wait, 0, 71, NULL},
-    {reprise_launch, 0, 143, backward_0_143},
-    {reprise_signal, 0, 72, NULL},
-    {reprise_launch, 2, 144, backward_0_144},
-    {reprise_signal, 2, 73, NULL},
-    {reprise_wait, 1, 71, NULL},
+    {reprise_launch, 2, 143, backward_0_143},
+    {reprise_wait, 0, 52, NULL},
+    {reprise_launch, 0, 144, backward_0_144},
+    {reprise_signal, 0, 54, NULL},
+    {reprise_wait, 1, 52, NULL},
     {reprise_launch, 1, 145, backward_0_145},
     {reprise_launch, 1, 146, backward_0_146},
-    {reprise_signal, 1, 74, NULL},
-    {reprise_wait, 1, 72, NULL},
-    {reprise_wait, 1, 73, NULL},
+    {reprise_signal, 1, 53, NULL},
     {reprise_launch, 1, 147, backward_0_147},
-    {reprise_wait, 3, 74, NULL},
-    {reprise_launch, 3, 148, backward_0_148},
-    {reprise_signal, 3, 75, NULL},
+    {reprise_wait, 0, 53, NULL},
+    {reprise_launch, 0, 148, backward_0_148},
     {reprise_launch, 1, 149, backward_0_149},
-    {reprise_wait, 1, 75, NULL},
     {reprise_launch, 1, 150, backward_0_150},
-    {reprise_signal, 1, 76, NULL},
+    {reprise_signal, 1, 55, NULL},
+    {reprise_wait, 1, 54, NULL},
     {reprise_launch, 1, 151, backward_0_151},
-    {reprise_signal, 1, 77, NULL},
-    {reprise_wait, 0, 76, NULL},
+    {reprise_signal, 1, 56, NULL},
+    {reprise_wait, 0, 55, NULL},
     {reprise_launch, 0, 152, backward_0_152},
-    {reprise_signal, 0, 78, NULL},
     {reprise_launch, 1, 153, backward_0_153},
-    {reprise_wait, 2, 77, NULL},
-    {reprise_launch, 2, 154, backward_0_154},
-    {reprise_wait, 2, 78, NULL},
-    {reprise_launch, 2, 155, backward_0_155},
-    {reprise_signal, 2, 79, NULL},
-    {reprise_launch, 2, 156, backward_0_156},
-    {reprise_signal, 2, 80, NULL},
-    {reprise_wait, 3, 79, NULL},
-    {reprise_launch, 3, 157, backward_0_157},
-    {reprise_signal, 3, 81, NULL},
-    {reprise_wait, 3, 80, NULL},
-    {reprise_launch, 3, 158, backward_0_158},
-    {reprise_signal, 3, 83, NULL},
-    {reprise_launch, 2, 159, backward_0_159},
-    {reprise_wait, 2, 81, NULL},
-    {reprise_launch, 2, 160, backward_0_160},
-    {reprise_signal, 2, 82, NULL},
-    {reprise_launch, 2, 161, backward_0_161},
-    {reprise_wait, 0, 82, NULL},
+    {reprise_wait, 0, 56, NULL},
+    {reprise_launch, 0, 154, backward_0_154},
+    {reprise_launch, 0, 155, backward_0_155},
+    {reprise_signal, 0, 57, NULL},
+    {reprise_launch, 0, 156, backward_0_156},
+    {reprise_signal, 0, 58, NULL},
+    {reprise_wait, 1, 57, NULL},
+    {reprise_launch, 1, 157, backward_0_157},
+    {reprise_launch, 0, 158, backward_0_158},
+    {reprise_signal, 0, 60, NULL},
+    {reprise_wait, 1, 58, NULL},
+    {reprise_launch, 1, 159, backward_0_159},
+    {reprise_launch, 1, 160, backward_0_160},
+    {reprise_signal, 1, 59, NULL},
+    {reprise_launch, 1, 161, backward_0_161},
+    {reprise_wait, 0, 59, NULL},
     {reprise_launch, 0, 162, backward_0_162},
-    {reprise_signal, 0, 87, NULL},
-    {reprise_wait, 2, 83, NULL},
-    {reprise_launch, 2, 163, backward_0_163},
-    {reprise_signal, 2, 85, NULL},
-    {reprise_launch, 3, 164, backward_0_164},
-    {reprise_launch, 3, 165, backward_0_165},
-    {reprise_signal, 3, 84, NULL},
-    {reprise_launch, 3, 166, backward_0_166},
-    {reprise_signal, 3, 86, NULL},
-    {reprise_wait, 1, 84, NULL},
-    {reprise_launch, 1, 167, backward_0_167},
-    {reprise_wait, 1, 85, NULL},
-    {reprise_wait, 1, 86, NULL},
-    {reprise_launch, 1, 168, backward_0_168},
-    {reprise_wait, 1, 87, NULL},
-    {reprise_launch, 1, 169, backward_0_169},
-    {reprise_signal, 1, 88, NULL},
-    {reprise_launch, 1, 170, backward_0_170},
-    {reprise_wait, 0, 88, NULL},
-    {reprise_launch, 0, 171, backward_0_171},
-    {reprise_signal, 0, 89, NULL},
-    {reprise_launch, 1, 172, backward_0_172},
-    {reprise_wait, 1, 89, NULL},
-    {reprise_launch, 1, 173, backward_0_173},
-    {reprise_signal, 1, 90, NULL},
-    {reprise_launch, 1, 174, backward_0_174},
-    {reprise_signal, 1, 91, NULL},
-    {reprise_wait, 2, 90, NULL},
+    {reprise_wait, 1, 60, NULL},
+    {reprise_launch, 1, 163, backward_0_163},
+    {reprise_signal, 1, 62, NULL},
+    {reprise_wait, 2, 60, NULL},
+    {reprise_launch, 2, 164, backward_0_164},
+    {reprise_launch, 2, 165, backward_0_165},
+    {reprise_signal, 2, 61, NULL},
+    {reprise_launch, 2, 166, backward_0_166},
+    {reprise_signal, 2, 63, NULL},
+    {reprise_wait, 0, 61, NULL},
+    {reprise_launch, 0, 167, backward_0_167},
+    {reprise_wait, 0, 62, NULL},
+    {reprise_wait, 0, 63, NULL},
+    {reprise_launch, 0, 168, backward_0_168},
+    {reprise_launch, 0, 169, backward_0_169},
+    {reprise_signal, 0, 64, NULL},
+    {reprise_launch, 0, 170, backward_0_170},
+    {reprise_wait, 2, 64, NULL},
+    {reprise_launch, 2, 171, backward_0_171},
+    {reprise_launch, 0, 172, backward_0_172},
+    {reprise_launch, 0, 173, backward_0_173},
+    {reprise_signal, 0, 65, NULL},
+    {reprise_launch, 0, 174, backward_0_174},
+    {reprise_signal, 0, 66, NULL},
+    {reprise_wait, 2, 65, NULL},
     {reprise_launch, 2, 175, backward_0_175},
-    {reprise_signal, 2, 92, NULL},
-    {reprise_wait, 2, 91, NULL},
-    {reprise_launch, 2, 176, backward_0_176},
-    {reprise_signal, 2, 94, NULL},
-    {reprise_launch, 1, 177, backward_0_177},
-    {reprise_wait, 1, 92, NULL},
-    {reprise_launch, 1, 178, backward_0_178},
-    {reprise_signal, 1, 93, NULL},
-    {reprise_launch, 1, 179, backward_0_179},
-    {reprise_wait, 3, 93, NULL},
-    {reprise_launch, 3, 180, backward_0_180},
-    {reprise_launch, 1, 181, backward_0_181},
-    {reprise_launch, 1, 182, backward_0_182},
-    {reprise_launch, 1, 183, backward_0_183},
-    {reprise_launch, 1, 184, backward_0_184},
-    {reprise_launch, 1, 185, backward_0_185},
-    {reprise_signal, 1, 95, NULL},
-    {reprise_wait, 1, 94, NULL},
-    {reprise_launch, 1, 186, backward_0_186},
-    {reprise_wait, 0, 95, NULL},
+    {reprise_launch, 0, 176, backward_0_176},
+    {reprise_signal, 0, 68, NULL},
+    {reprise_wait, 2, 66, NULL},
+    {reprise_launch, 2, 177, backward_0_177},
+    {reprise_launch, 2, 178, backward_0_178},
+    {reprise_signal, 2, 67, NULL},
+    {reprise_launch, 2, 179, backward_0_179},
+    {reprise_wait, 0, 67, NULL},
+    {reprise_launch, 0, 180, backward_0_180},
+    {reprise_launch, 2, 181, backward_0_181},
+    {reprise_launch, 2, 182, backward_0_182},
+    {reprise_launch, 2, 183, backward_0_183},
+    {reprise_launch, 2, 184, backward_0_184},
+    {reprise_launch, 2, 185, backward_0_185},
+    {reprise_signal, 2, 69, NULL},
+    {reprise_wait, 2, 68, NULL},
+    {reprise_launch, 2, 186, backward_0_186},
+    {reprise_wait, 0, 69, NULL},
     {reprise_launch, 0, 187, backward_0_187},
-    {reprise_signal, 0, 96, NULL},
-    {reprise_launch, 1, 188, backward_0_188},
-    {reprise_wait, 1, 96, NULL},
-    {reprise_launch, 1, 189, backward_0_189},
-    {reprise_signal, 1, 97, NULL},
-    {reprise_launch, 1, 190, backward_0_190},
-    {reprise_wait, 2, 97, NULL},
-    {reprise_launch, 2, 191, backward_0_191},
-    {reprise_launch, 1, 192, backward_0_192},
-    {reprise_launch, 1, 193, backward_0_193},
-    {reprise_signal, 1, 98, NULL},
-    {reprise_launch, 1, 194, backward_0_194},
-    {reprise_signal, 1, 99, NULL},
-    {reprise_wait, 3, 98, NULL},
-    {reprise_launch, 3, 195, backward_0_195},
-    {reprise_launch, 1, 196, backward_0_196},
-    {reprise_signal, 1, 102, NULL},
-    {reprise_wait, 0, 99, NULL},
+    {reprise_launch, 2, 188, backward_0_188},
+    {reprise_launch, 2, 189, backward_0_189},
+    {reprise_signal, 2, 70, NULL},
+    {reprise_launch, 2, 190, backward_0_190},
+    {reprise_wait, 0, 70, NULL},
+    {reprise_launch, 0, 191, backward_0_191},
+    {reprise_launch, 2, 192, backward_0_192},
+    {reprise_launch, 2, 193, backward_0_193},
+    {reprise_signal, 2, 71, NULL},
+    {reprise_launch, 2, 194, backward_0_194},
+    {reprise_signal, 2, 72, NULL},
+    {reprise_wait, 0, 71, NULL},
+    {reprise_launch, 0, 195, backward_0_195},
+    {reprise_launch, 2, 196, backward_0_196},
+    {reprise_signal, 2, 74, NULL},
+    {reprise_wait, 0, 72, NULL},
     {reprise_launch, 0, 197, backward_0_197},
     {reprise_launch, 0, 198, backward_0_198},
-    {reprise_signal, 0, 100, NULL},
+    {reprise_signal, 0, 73, NULL},
     {reprise_launch, 0, 199, backward_0_199},
-    {reprise_wait, 2, 100, NULL},
+    {reprise_wait, 2, 73, NULL},
     {reprise_launch, 2, 200, backward_0_200},
-    {reprise_signal, 2, 101, NULL},
     {reprise_launch, 0, 201, backward_0_201},
-    {reprise_wait, 0, 101, NULL},
     {reprise_launch, 0, 202, backward_0_202},
-    {reprise_signal, 0, 103, NULL},
-    {reprise_wait, 0, 102, NULL},
+    {reprise_signal, 0, 75, NULL},
+    {reprise_wait, 0, 74, NULL},
     {reprise_launch, 0, 203, backward_0_203},
-    {reprise_wait, 3, 103, NULL},
-    {reprise_launch, 3, 204, backward_0_204},
-    {reprise_signal, 3, 104, NULL},
+    {reprise_wait, 2, 75, NULL},
+    {reprise_launch, 2, 204, backward_0_204},
+    {reprise_wait, 1, 72, NULL},
     {reprise_launch, 1, 205, backward_0_205},
-    {reprise_wait, 1, 104, NULL},
     {reprise_launch, 1, 206, backward_0_206},
-    {reprise_signal, 1, 105, NULL},
+    {reprise_signal, 1, 76, NULL},
     {reprise_launch, 1, 207, backward_0_207},
-    {reprise_signal, 1, 106, NULL},
-    {reprise_wait, 2, 105, NULL},
-    {reprise_launch, 2, 208, backward_0_208},
-    {reprise_signal, 2, 107, NULL},
+    {reprise_signal, 1, 77, NULL},
+    {reprise_wait, 3, 76, NULL},
+    {reprise_launch, 3, 208, backward_0_208},
     {reprise_launch, 0, 209, backward_0_209},
-    {reprise_wait, 0, 106, NULL},
-    {reprise_wait, 0, 107, NULL},
     {reprise_launch, 0, 210, backward_0_210},
-    {reprise_signal, 0, 108, NULL},
+    {reprise_signal, 0, 78, NULL},
+    {reprise_wait, 0, 77, NULL},
     {reprise_launch, 0, 211, backward_0_211},
-    {reprise_wait, 3, 108, NULL},
-    {reprise_launch, 3, 212, backward_0_212},
+    {reprise_wait, 2, 78, NULL},
+    {reprise_launch, 2, 212, backward_0_212},
     {reprise_launch, 0, 213, backward_0_213},
     {reprise_launch, 0, 214, backward_0_214},
-    {reprise_signal, 0, 109, NULL},
+    {reprise_signal, 0, 79, NULL},
     {reprise_launch, 0, 215, backward_0_215},
-    {reprise_wait, 1, 109, NULL},
-    {reprise_launch, 1, 216, backward_0_216},
-    {reprise_signal, 1, 110, NULL},
+    {reprise_wait, 2, 79, NULL},
+    {reprise_launch, 2, 216, backward_0_216},
     {reprise_launch, 0, 217, backward_0_217},
-    {reprise_wait, 0, 110, NULL},
     {reprise_launch, 0, 218, backward_0_218},
-    {reprise_signal, 0, 111, NULL},
+    {reprise_signal, 0, 80, NULL},
     {reprise_launch, 0, 219, backward_0_219},
-    {reprise_wait, 2, 111, NULL},
+    {reprise_wait, 2, 80, NULL},
     {reprise_launch, 2, 220, backward_0_220},
     {reprise_launch, 0, 221, backward_0_221},
     {reprise_launch, 0, 222, backward_0_222},
-    {reprise_signal, 0, 112, NULL},
+    {reprise_signal, 0, 82, NULL},
+    {reprise_wait, 0, 81, NULL},
     {reprise_launch, 0, 223, backward_0_223},
-    {reprise_wait, 3, 112, NULL},
-    {reprise_launch, 3, 224, backward_0_224},
+    {reprise_wait, 2, 82, NULL},
+    {reprise_launch, 2, 224, backward_0_224},
     {reprise_launch, 0, 225, backward_0_225},
     {reprise_launch, 0, 226, backward_0_226},
-    {reprise_signal, 0, 113, NULL},
+    {reprise_signal, 0, 83, NULL},
     {reprise_launch, 0, 227, backward_0_227},
-    {reprise_signal, 0, 114, NULL},
-    {reprise_wait, 1, 113, NULL},
-    {reprise_launch, 1, 228, backward_0_228},
+    {reprise_signal, 0, 84, NULL},
+    {reprise_wait, 2, 83, NULL},
+    {reprise_launch, 2, 228, backward_0_228},
     {reprise_launch, 0, 229, backward_0_229},
-    {reprise_signal, 0, 117, NULL},
-    {reprise_wait, 2, 114, NULL},
+    {reprise_signal, 0, 86, NULL},
+    {reprise_wait, 2, 84, NULL},
     {reprise_launch, 2, 230, backward_0_230},
     {reprise_launch, 2, 231, backward_0_231},
-    {reprise_signal, 2, 115, NULL},
+    {reprise_signal, 2, 85, NULL},
     {reprise_launch, 2, 232, backward_0_232},
-    {reprise_wait, 3, 115, NULL},
-    {reprise_launch, 3, 233, backward_0_233},
-    {reprise_signal, 3, 116, NULL},
+    {reprise_wait, 0, 85, NULL},
+    {reprise_launch, 0, 233, backward_0_233},
     {reprise_launch, 2, 234, backward_0_234},
-    {reprise_wait, 2, 116, NULL},
     {reprise_launch, 2, 235, backward_0_235},
-    {reprise_signal, 2, 118, NULL},
-    {reprise_wait, 2, 117, NULL},
+    {reprise_signal, 2, 87, NULL},
+    {reprise_wait, 2, 86, NULL},
     {reprise_launch, 2, 236, backward_0_236},
-    {reprise_wait, 1, 118, NULL},
-    {reprise_launch, 1, 237, backward_0_237},
-    {reprise_signal, 1, 119, NULL},
-    {reprise_launch, 0, 238, backward_0_238},
-    {reprise_wait, 0, 119, NULL},
-    {reprise_launch, 0, 239, backward_0_239},
-    {reprise_signal, 0, 120, NULL},
-    {reprise_launch, 0, 240, backward_0_240},
-    {reprise_signal, 0, 121, NULL},
-    {reprise_wait, 3, 120, NULL},
+    {reprise_wait, 0, 87, NULL},
+    {reprise_launch, 0, 237, backward_0_237},
+    {reprise_wait, 1, 84, NULL},
+    {reprise_launch, 1, 238, backward_0_238},
+    {reprise_launch, 1, 239, backward_0_239},
+    {reprise_signal, 1, 88, NULL},
+    {reprise_launch, 1, 240, backward_0_240},
+    {reprise_signal, 1, 89, NULL},
+    {reprise_wait, 3, 88, NULL},
     {reprise_launch, 3, 241, backward_0_241},
-    {reprise_signal, 3, 122, NULL},
     {reprise_launch, 2, 242, backward_0_242},
-    {reprise_wait, 2, 121, NULL},
-    {reprise_wait, 2, 122, NULL},
     {reprise_launch, 2, 243, backward_0_243},
-    {reprise_signal, 2, 123, NULL},
+    {reprise_signal, 2, 90, NULL},
+    {reprise_wait, 2, 89, NULL},
     {reprise_launch, 2, 244, backward_0_244},
-    {reprise_wait, 1, 123, NULL},
-    {reprise_launch, 1, 245, backward_0_245},
+    {reprise_wait, 0, 90, NULL},
+    {reprise_launch, 0, 245, backward_0_245},
     {reprise_launch, 2, 246, backward_0_246},
     {reprise_launch, 2, 247, backward_0_247},
-    {reprise_signal, 2, 124, NULL},
+    {reprise_signal, 2, 91, NULL},
     {reprise_launch, 2, 248, backward_0_248},
-    {reprise_wait, 0, 124, NULL},
+    {reprise_wait, 0, 91, NULL},
     {reprise_launch, 0, 249, backward_0_249},
-    {reprise_signal, 0, 125, NULL},
     {reprise_launch, 2, 250, backward_0_250},
-    {reprise_wait, 2, 125, NULL},
     {reprise_launch, 2, 251, backward_0_251},
-    {reprise_signal, 2, 126, NULL},
+    {reprise_signal, 2, 92, NULL},
     {reprise_launch, 2, 252, backward_0_252},
-    {reprise_wait, 3, 126, NULL},
-    {reprise_launch, 3, 253, backward_0_253},
-    {reprise_signal, 3, 127, NULL},
+    {reprise_wait, 0, 92, NULL},
+    {reprise_launch, 0, 253, backward_0_253},
     {reprise_launch, 2, 254, backward_0_254},
-    {reprise_wait, 2, 127, NULL},
     {reprise_launch, 2, 255, backward_0_255},
-    {reprise_signal, 2, 128, NULL},
+    {reprise_signal, 2, 93, NULL},
     {reprise_launch, 2, 256, backward_0_256},
-    {reprise_signal, 2, 129, NULL},
-    {reprise_wait, 1, 128, NULL},
-    {reprise_launch, 1, 257, backward_0_257},
-    {reprise_signal, 1, 136, NULL},
+    {reprise_signal, 2, 94, NULL},
+    {reprise_wait, 0, 93, NULL},
+    {reprise_launch, 0, 257, backward_0_257},
     {reprise_launch, 2, 258, backward_0_258},
-    {reprise_signal, 2, 132, NULL},
-    {reprise_wait, 0, 129, NULL},
+    {reprise_signal, 2, 96, NULL},
+    {reprise_wait, 0, 94, NULL},
     {reprise_launch, 0, 259, backward_0_259},
     {reprise_launch, 0, 260, backward_0_260},
-    {reprise_signal, 0, 130, NULL},
+    {reprise_signal, 0, 95, NULL},
     {reprise_launch, 0, 261, backward_0_261},
-    {reprise_wait, 3, 130, NULL},
-    {reprise_launch, 3, 262, backward_0_262},
-    {reprise_signal, 3, 131, NULL},
+    {reprise_wait, 2, 95, NULL},
+    {reprise_launch, 2, 262, backward_0_262},
     {reprise_launch, 0, 263, backward_0_263},
-    {reprise_wait, 0, 131, NULL},
     {reprise_launch, 0, 264, backward_0_264},
-    {reprise_signal, 0, 133, NULL},
-    {reprise_wait, 0, 132, NULL},
+    {reprise_signal, 0, 97, NULL},
+    {reprise_wait, 0, 96, NULL},
     {reprise_launch, 0, 265, backward_0_265},
-    {reprise_wait, 1, 133, NULL},
-    {reprise_launch, 1, 266, backward_0_266},
+    {reprise_wait, 2, 97, NULL},
+    {reprise_launch, 2, 266, backward_0_266},
     {reprise_launch, 0, 267, backward_0_267},
     {reprise_launch, 0, 268, backward_0_268},
-    {reprise_signal, 0, 134, NULL},
+    {reprise_signal, 0, 98, NULL},
     {reprise_launch, 0, 269, backward_0_269},
-    {reprise_wait, 2, 134, NULL},
+    {reprise_wait, 2, 98, NULL},
     {reprise_launch, 2, 270, backward_0_270},
-    {reprise_signal, 2, 135, NULL},
     {reprise_launch, 0, 271, backward_0_271},
-    {reprise_wait, 0, 135, NULL},
     {reprise_launch, 0, 272, backward_0_272},
-    {reprise_signal, 0, 137, NULL},
-    {reprise_wait, 0, 136, NULL},
+    {reprise_signal, 0, 99, NULL},
     {reprise_launch, 0, 273, backward_0_273},
-    {reprise_wait, 3, 137, NULL},
-    {reprise_launch, 3, 274, backward_0_274},
-    {reprise_signal, 3, 138, NULL},
+    {reprise_wait, 2, 99, NULL},
+    {reprise_launch, 2, 274, backward_0_274},
     {reprise_launch, 0, 275, backward_0_275},
-    {reprise_wait, 0, 138, NULL},
     {reprise_launch, 0, 276, backward_0_276},
-    {reprise_signal, 0, 139, NULL},
+    {reprise_signal, 0, 100, NULL},
     {reprise_launch, 0, 277, backward_0_277},
-    {reprise_signal, 0, 140, NULL},
-    {reprise_wait, 1, 139, NULL},
-    {reprise_launch, 1, 278, backward_0_278},
+    {reprise_signal, 0, 101, NULL},
+    {reprise_wait, 2, 100, NULL},
+    {reprise_launch, 2, 278, backward_0_278},
     {reprise_launch, 0, 279, backward_0_279},
-    {reprise_signal, 0, 143, NULL},
-    {reprise_wait, 2, 140, NULL},
+    {reprise_signal, 0, 103, NULL},
+    {reprise_wait, 2, 101, NULL},
     {reprise_launch, 2, 280, backward_0_280},
     {reprise_launch, 2, 281, backward_0_281},
-    {reprise_signal, 2, 141, NULL},
+    {reprise_signal, 2, 102, NULL},
     {reprise_launch, 2, 282, backward_0_282},
-    {reprise_wait, 3, 141, NULL},
-    {reprise_launch, 3, 283, backward_0_283},
-    {reprise_signal, 3, 142, NULL},
+    {reprise_wait, 0, 102, NULL},
+    {reprise_launch, 0, 283, backward_0_283},
     {reprise_launch, 2, 284, backward_0_284},
-    {reprise_wait, 2, 142, NULL},
     {reprise_launch, 2, 285, backward_0_285},
-    {reprise_signal, 2, 144, NULL},
-    {reprise_wait, 2, 143, NULL},
+    {reprise_signal, 2, 104, NULL},
+    {reprise_wait, 2, 103, NULL},
     {reprise_launch, 2, 286, backward_0_286},
-    {reprise_wait, 1, 144, NULL},
-    {reprise_launch, 1, 287, backward_0_287},
+    {reprise_wait, 0, 104, NULL},
+    {reprise_launch, 0, 287, backward_0_287},
     {reprise_launch, 2, 288, backward_0_288},
     {reprise_launch, 2, 289, backward_0_289},
-    {reprise_signal, 2, 145, NULL},
+    {reprise_signal, 2, 105, NULL},
     {reprise_launch, 2, 290, backward_0_290},
-    {reprise_wait, 0, 145, NULL},
+    {reprise_wait, 0, 105, NULL},
     {reprise_launch, 0, 291, backward_0_291},
-    {reprise_signal, 0, 146, NULL},
     {reprise_launch, 2, 292, backward_0_292},
-    {reprise_wait, 2, 146, NULL},
     {reprise_launch, 2, 293, backward_0_293},
-    {reprise_signal, 2, 147, NULL},
+    {reprise_signal, 2, 106, NULL},
     {reprise_launch, 2, 294, backward_0_294},
-    {reprise_wait, 3, 147, NULL},
-    {reprise_launch, 3, 295, backward_0_295},
-    {reprise_signal, 3, 148, NULL},
+    {reprise_wait, 0, 106, NULL},
+    {reprise_launch, 0, 295, backward_0_295},
     {reprise_launch, 2, 296, backward_0_296},
-    {reprise_wait, 2, 148, NULL},
     {reprise_launch, 2, 297, backward_0_297},
     {reprise_launch, 2, 298, backward_0_298},
     {reprise_join, 4, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
-    {steps_forward_training, 244, 281},
-    {steps_forward_evaluation, 318, 214},
-    {steps_backward_0, 602, 433},
+    {steps_forward_training, 249, 215},
+    {steps_forward_evaluation, 379, 215},
+    {steps_backward_0, 522, 406},
 };
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -9521,121 +10023,114 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
   switch (lane) {
   case 0:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4 * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 2304);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 512), 528) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 512), 528) * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 1024), 528) * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 2048), 528) * 96);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 512), 528) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 512), 528) * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 1024), 528) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 1024), 528) * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 528) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 528) * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 4, 2048), 528) * 96);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 1024), 528) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 1024), 528) * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 528) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 528) * 384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 56) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256) * 32768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 8192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 8192) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 341) * 24576);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096) * 2048);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 910) * 9216);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 910) * 9216);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 384);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 768);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 192);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 384);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 96);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 192);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 384);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 768);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 4, 128), 512) * 1 * 96);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 384);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 768);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455) * 36864);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 256);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384) * 1024);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640) * 4608);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281) * 2304);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113) * 147456);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341) * 49152);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455) * 36864);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024) * 16384);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820) * 9216);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 256);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 128);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365) * 12288);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730) * 6144);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 256);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 192);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 384);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1 * 384);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1 * 128);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1 * 192);
     break;
   case 1:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 512), 528) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 512), 528) * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 1024), 528) * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 528) * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 1024), 528) * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 528) * 384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 8192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 85) * 98304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2730) * 3072);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640) * 2304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 227) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 341) * 24576);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048) * 4096);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096) * 2048);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 910) * 9216);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365) * 6144);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 682) * 12288);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 910) * 9216);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 384);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 192);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 256);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512) * 128);
     break;
   case 2:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 2304);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 512), 528) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 512), 528) * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 1024), 528) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 2048), 528) * 64);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 1024), 528) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 1024), 528) * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 528) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 4, 2048), 528) * 64);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 528) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 128) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256) * 32768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 8192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 28) * 294912);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 85) * 98304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709) * 864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 512) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2048) * 4096);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4 * 256);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 64);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113) * 147456);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455) * 36864);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 56) * 294912);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 256);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512) * 128);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512) * 64);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461) * 3072);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512) * 128);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096) * 4096);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 256);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418) * 864);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455) * 36864);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024) * 16384);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096) * 4096);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 128);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4 * 64);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1 * 256);
     break;
   case 3:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 512), 528) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 1024), 528) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 528) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 1024), 528) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 528) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 227) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 256) * 32768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 8192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 64) * 131072);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820) * 4608);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640) * 2304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 170) * 49152);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 56) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 341) * 24576);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096) * 2048);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 910) * 9216);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 227) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 910) * 9216);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
     break;
   default:
     break;
@@ -9691,13 +10186,13 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_pose_e4b0928a_features_stage = {
     .format = reprise_context_format,
-    .plan = "6e1b1b7523bcf6427ed12b04adb64c9c85ed46e7faf362acf61682b0bb461e80",
+    .plan = "a2e7f89deaf2ee586592faefb40628e2325f21a21c6c43ca8eb1fc100a1f1fd6",
     .storages = 993,
     .kernels = kernel_end,
-    .lanes = 4,
-    .events = 149,
+    .lanes = 8,
+    .events = 107,
     .programs = 3,
-    .packed = 556288,
+    .packed = 556544,
     .kernel_name = kernel_names,
     .program = programs,
     .scratch_bytes = scratch_bytes,

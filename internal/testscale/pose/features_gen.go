@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FeaturesDigest is the SHA-256 of the plan of stage features.
-const FeaturesDigest = "6e1b1b7523bcf6427ed12b04adb64c9c85ed46e7faf362acf61682b0bb461e80"
+const FeaturesDigest = "a2e7f89deaf2ee586592faefb40628e2325f21a21c6c43ca8eb1fc100a1f1fd6"
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "7dd69c533cf0743454df6e041cad8123720b7233f99de9c2dca6f1a269627633"
+const FeaturesKernels = "534045a485bdd0655904f10510b2719a4e366c8ff704e922176ad4c07884dd6a"
 
 //go:embed features_plan.json
 var planFeatures []byte

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // HeadDigest is the SHA-256 of the plan of stage head.
-const HeadDigest = "d406da918478129536edea6b133c18191a85abce7f3afd26690cfbb4d2c6a87c"
+const HeadDigest = "44e5db5c97b47e2abfa758e40d93239b2b9385980d1370b43dc89b6fd5072540"
 
 // HeadKernels is the SHA-256 of the CUDA and C text of stage head, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const HeadKernels = "94bdde4b2425f0bf4c89d7a0979c66a615018373827ba29dfb47aeead2f7ce93"
+const HeadKernels = "f51fb703756b35519170d7828252cb440b8d48a75e3d58e25fd990f6625ec40f"
 
 //go:embed head_plan.json
 var planHead []byte

@@ -36,11 +36,17 @@ struct reprise_tensor {
   int64_t stride[4];
 };
 
-// One convolution or its input gradient; for the latter input is dY and output dX.
+// One convolution or its input gradient; for the latter input is dY and output
+// dX. partial and what follows belong to the sums that a launch takes of its
+// result on the way: batch statistics, which count the batch, or the sums of the
+// gradient of the batch norm below, whose input is below.
 struct reprise_convolution_arguments {
   struct reprise_map input, output;
   uint64_t weight, bias;
   int32_t batch, input_height, input_width, output_height, output_width;
+  uint64_t partial, batches;
+  struct reprise_map below;
+  uint64_t mean, rstd, scale, shift;
 };
 
 // The first pass of a weight gradient: span pixels of dY for each split.
@@ -70,6 +76,21 @@ struct reprise_pack_arguments {
 struct reprise_elementwise_arguments {
   struct reprise_tensor y, a, b;
   int64_t extent[4];
+};
+
+// y from up to three inputs, each times one element at the address factor.
+struct reprise_combination_arguments {
+  struct reprise_tensor y, x[3];
+  int64_t extent[4];
+  uint64_t factor[3];
+};
+
+// Matrices {outer, inner, rows, columns} and the sums of parts of each.
+struct reprise_matrix_norm_arguments {
+  struct reprise_tensor x, y;
+  int64_t extent[4];
+  uint64_t partial;
+  int32_t parts;
 };
 
 // Kernels with one coefficient a channel: the inner dimension is the channel.
@@ -120,111 +141,115 @@ enum {
   k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n = 3,
   k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n = 4,
   k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n = 5,
-  k_batch_statistics_partial_1_128_8_16_e = 6,
-  k_batch_statistics_partial_1_16_8_2_e = 7,
-  k_batch_statistics_partial_1_21_1_32_e = 8,
-  k_batch_statistics_partial_1_32_8_4_e = 9,
-  k_batch_statistics_partial_1_42_2_32_e = 10,
-  k_batch_statistics_partial_1_64_8_8_e = 11,
-  k_channel_sum_finish_32_n = 12,
-  k_channel_sum_partial_3_32_8_4_e = 13,
-  k_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e = 14,
-  k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e = 15,
-  k_convolution_e_shape_16_16_1_1_1_128_16_n_y_y_n_n_e = 16,
-  k_convolution_e_shape_16_16_1_1_1_128_16_y_y_y_n_n_e = 17,
-  k_convolution_e_shape_16_32_1_1_1_128_16_y_y_y_n_n_e = 18,
-  k_convolution_e_shape_16_32_1_1_1_128_32_n_y_y_y_n_e = 19,
-  k_convolution_e_shape_21_21_1_1_1_64_32_n_n_n_n_n_e = 20,
-  k_convolution_e_shape_21_21_1_1_1_64_32_y_n_n_n_n_e = 21,
-  k_convolution_e_shape_21_32_1_1_1_64_32_n_n_y_y_n_e = 22,
-  k_convolution_e_shape_21_32_1_1_1_64_32_y_y_n_n_n_e = 23,
-  k_convolution_e_shape_32_16_1_1_1_128_16_n_y_y_n_n_e = 24,
-  k_convolution_e_shape_32_16_1_1_1_128_32_y_y_y_n_n_e = 25,
-  k_convolution_e_shape_42_32_1_1_1_64_32_n_n_y_y_n_e = 26,
-  k_convolution_e_shape_42_32_1_1_1_64_64_y_y_y_n_n_e = 27,
-  k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e = 28,
-  k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e = 29,
-  k_convolution_e_shape_64_21_1_1_1_64_32_n_y_n_n_n_e = 30,
-  k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_n_n_e = 31,
-  k_depthwise_128_3_1_4_16_n_n_n_e_e = 32,
-  k_depthwise_128_3_1_4_16_y_n_n_e_e = 33,
-  k_depthwise_128_3_1_4_16_y_n_y_e_e = 34,
-  k_depthwise_16_3_1_4_4_n_n_n_e_e = 35,
-  k_depthwise_16_3_1_4_4_y_n_n_e_e = 36,
-  k_depthwise_21_3_1_1_16_n_n_n_e_e = 37,
-  k_depthwise_21_3_1_1_16_y_n_n_e_e = 38,
-  k_depthwise_32_3_1_4_8_n_n_n_e_e = 39,
-  k_depthwise_32_3_1_4_8_y_n_n_e_e = 40,
-  k_depthwise_32_3_1_4_8_y_n_y_e_e = 41,
-  k_depthwise_42_3_1_2_16_n_n_n_e_e = 42,
-  k_depthwise_42_3_1_2_16_y_n_n_e_e = 43,
-  k_depthwise_64_3_1_4_16_n_n_n_e_e = 44,
-  k_depthwise_64_3_1_4_16_y_n_n_e_e = 45,
-  k_depthwise_64_3_1_4_16_y_n_y_e_e = 46,
-  k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e = 47,
-  k_depthwise_weight_gradient_partial_16_3_1_4_4_e_e = 48,
-  k_depthwise_weight_gradient_partial_21_3_1_1_32_e_e = 49,
-  k_depthwise_weight_gradient_partial_32_3_1_4_8_e_e = 50,
-  k_depthwise_weight_gradient_partial_42_3_1_2_32_e_e = 51,
-  k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e = 52,
-  k_elementwise_activate_gradient_operation_tangent_0x00000000u_n_1_8_e_e_e = 53,
-  k_elementwise_activate_operation_tangent_0x00000000u_n_1_8_e_e_s = 54,
-  k_elementwise_copy_operation_y_1_1_e_e_e = 55,
-  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 56,
-  k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e = 57,
-  k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e = 58,
-  k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e = 59,
-  k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e = 60,
-  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 61,
-  k_normalize_reduce_finish_128 = 62,
-  k_normalize_reduce_finish_16 = 63,
-  k_normalize_reduce_finish_21 = 64,
-  k_normalize_reduce_finish_32 = 65,
-  k_normalize_reduce_finish_42 = 66,
-  k_normalize_reduce_finish_64 = 67,
-  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 68,
-  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 69,
-  k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e = 70,
-  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 71,
-  k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e = 72,
-  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 73,
-  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 74,
-  k_normalize_silu_0x00000000u_n_1_16_8_e_e_e = 75,
-  k_normalize_silu_0x00000000u_n_1_21_1_e_e_e = 76,
-  k_normalize_silu_0x00000000u_n_1_32_8_e_e_e = 77,
-  k_normalize_silu_0x00000000u_n_1_42_2_e_e_e = 78,
-  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 79,
-  k_pack_weights_e = 80,
-  k_running_statistics_128_0x3727c5acu = 81,
-  k_running_statistics_16_0x3727c5acu = 82,
-  k_running_statistics_21_0x3727c5acu = 83,
-  k_running_statistics_32_0x3727c5acu = 84,
-  k_running_statistics_42_0x3727c5acu = 85,
-  k_running_statistics_64_0x3727c5acu = 86,
-  k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n = 87,
-  k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_y_y = 88,
-  k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_y_y = 89,
-  k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n = 90,
-  k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y = 91,
-  k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y = 92,
-  k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y = 93,
-  k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n = 94,
-  k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n = 95,
-  k_weight_gradient_reduce_128_42_1_1_n = 96,
-  k_weight_gradient_reduce_16_16_1_1_n = 97,
-  k_weight_gradient_reduce_16_32_1_1_n = 98,
-  k_weight_gradient_reduce_1_128_9_1_n = 99,
-  k_weight_gradient_reduce_1_16_9_1_n = 100,
-  k_weight_gradient_reduce_1_21_9_1_n = 101,
-  k_weight_gradient_reduce_1_32_9_1_n = 102,
-  k_weight_gradient_reduce_1_42_9_1_n = 103,
-  k_weight_gradient_reduce_1_64_9_1_n = 104,
-  k_weight_gradient_reduce_21_21_1_1_n = 105,
-  k_weight_gradient_reduce_21_32_1_1_n = 106,
-  k_weight_gradient_reduce_32_16_1_1_n = 107,
-  k_weight_gradient_reduce_42_32_1_1_n = 108,
-  k_weight_gradient_reduce_42_42_1_1_n = 109,
-  k_weight_gradient_reduce_64_21_1_1_n = 110,
+  k_channel_sum_finish_32_n = 6,
+  k_channel_sum_partial_3_32_8_4_e = 7,
+  k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 8,
+  k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 9,
+  k_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 10,
+  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 11,
+  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 12,
+  k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 13,
+  k_convolution_e_shape_16_32_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 14,
+  k_convolution_e_shape_16_32_1_1_1_128_16_y_n_y_8_n_n_e_no_sums = 15,
+  k_convolution_e_shape_16_32_1_1_1_128_32_n_n_y_8_y_n_e_no_sums = 16,
+  k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 17,
+  k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 18,
+  k_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 19,
+  k_convolution_e_shape_21_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums = 20,
+  k_convolution_e_shape_21_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 21,
+  k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 22,
+  k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 23,
+  k_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 24,
+  k_convolution_e_shape_42_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums = 25,
+  k_convolution_e_shape_42_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 26,
+  k_convolution_e_shape_42_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 27,
+  k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 28,
+  k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 29,
+  k_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 30,
+  k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 31,
+  k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 32,
+  k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 33,
+  k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums = 34,
+  k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums = 35,
+  k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums = 36,
+  k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums = 37,
+  k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums = 38,
+  k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums = 39,
+  k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 40,
+  k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums = 41,
+  k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums = 42,
+  k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 43,
+  k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums = 44,
+  k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums = 45,
+  k_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums = 46,
+  k_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums = 47,
+  k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums = 48,
+  k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums = 49,
+  k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 50,
+  k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums = 51,
+  k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums = 52,
+  k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums = 53,
+  k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums = 54,
+  k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e = 55,
+  k_depthwise_weight_gradient_partial_16_3_1_4_4_e_e = 56,
+  k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e = 57,
+  k_depthwise_weight_gradient_partial_32_3_1_4_8_e_e = 58,
+  k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e = 59,
+  k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e = 60,
+  k_elementwise_activate_gradient_operation_tangent_0x00000000u_e_n_1_8_e_e_e = 61,
+  k_elementwise_activate_operation_tangent_0x00000000u_e_n_1_8_e_e_s = 62,
+  k_elementwise_copy_operation_y_1_1_e_e_e = 63,
+  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 64,
+  k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e = 65,
+  k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e = 66,
+  k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e = 67,
+  k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e = 68,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 69,
+  k_normalize_reduce_finish_128 = 70,
+  k_normalize_reduce_finish_16 = 71,
+  k_normalize_reduce_finish_21 = 72,
+  k_normalize_reduce_finish_32 = 73,
+  k_normalize_reduce_finish_42 = 74,
+  k_normalize_reduce_finish_64 = 75,
+  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 76,
+  k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e = 77,
+  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 78,
+  k_normalize_silu_0x00000000u_n_1_16_8_e_e_e = 79,
+  k_normalize_silu_0x00000000u_n_1_21_8_e_e_e = 80,
+  k_normalize_silu_0x00000000u_n_1_32_8_e_e_e = 81,
+  k_normalize_silu_0x00000000u_n_1_42_8_e_e_e = 82,
+  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 83,
+  k_pack_weights_e = 84,
+  k_running_statistics_128_0x3727c5acu = 85,
+  k_running_statistics_16_0x3727c5acu = 86,
+  k_running_statistics_21_0x3727c5acu = 87,
+  k_running_statistics_32_0x3727c5acu = 88,
+  k_running_statistics_42_0x3727c5acu = 89,
+  k_running_statistics_64_0x3727c5acu = 90,
+  k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y = 91,
+  k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y = 92,
+  k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y = 93,
+  k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y = 94,
+  k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y = 95,
+  k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y = 96,
+  k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y = 97,
+  k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y = 98,
+  k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y = 99,
+  k_weight_gradient_reduce_128_42_1_1_n = 100,
+  k_weight_gradient_reduce_16_16_1_1_n = 101,
+  k_weight_gradient_reduce_16_32_1_1_n = 102,
+  k_weight_gradient_reduce_1_128_9_1_n = 103,
+  k_weight_gradient_reduce_1_16_9_1_n = 104,
+  k_weight_gradient_reduce_1_21_9_1_n = 105,
+  k_weight_gradient_reduce_1_32_9_1_n = 106,
+  k_weight_gradient_reduce_1_42_9_1_n = 107,
+  k_weight_gradient_reduce_1_64_9_1_n = 108,
+  k_weight_gradient_reduce_21_21_1_1_n = 109,
+  k_weight_gradient_reduce_21_32_1_1_n = 110,
+  k_weight_gradient_reduce_32_16_1_1_n = 111,
+  k_weight_gradient_reduce_42_32_1_1_n = 112,
+  k_weight_gradient_reduce_42_42_1_1_n = 113,
+  k_weight_gradient_reduce_64_21_1_1_n = 114,
   kernel_end
 };
 
@@ -235,61 +260,69 @@ static const char *const kernel_names[] = {
     "reprise_segment_9ecd6881_coefficients_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n",
     "reprise_segment_9ecd6881_coefficients_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n",
     "reprise_segment_9ecd6881_coefficients_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_9ecd6881_coefficients_batch_statistics_partial_1_128_8_16_e",
-    "reprise_segment_9ecd6881_coefficients_batch_statistics_partial_1_16_8_2_e",
-    "reprise_segment_9ecd6881_coefficients_batch_statistics_partial_1_21_1_32_e",
-    "reprise_segment_9ecd6881_coefficients_batch_statistics_partial_1_32_8_4_e",
-    "reprise_segment_9ecd6881_coefficients_batch_statistics_partial_1_42_2_32_e",
-    "reprise_segment_9ecd6881_coefficients_batch_statistics_partial_1_64_8_8_e",
     "reprise_segment_9ecd6881_coefficients_channel_sum_finish_32_n",
     "reprise_segment_9ecd6881_coefficients_channel_sum_partial_3_32_8_4_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_16_1_1_1_128_16_n_y_y_n_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_16_1_1_1_128_16_y_y_y_n_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_32_1_1_1_128_16_y_y_y_n_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_32_1_1_1_128_32_n_y_y_y_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_21_21_1_1_1_64_32_n_n_n_n_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_21_21_1_1_1_64_32_y_n_n_n_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_21_32_1_1_1_64_32_n_n_y_y_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_21_32_1_1_1_64_32_y_y_n_n_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_32_16_1_1_1_128_16_n_y_y_n_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_32_16_1_1_1_128_32_y_y_y_n_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_32_1_1_1_64_32_n_n_y_y_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_32_1_1_1_64_64_y_y_y_n_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_64_21_1_1_1_64_32_n_y_n_n_n_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_n_n_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_128_3_1_4_16_n_n_n_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_128_3_1_4_16_y_n_n_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_128_3_1_4_16_y_n_y_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_16_3_1_4_4_n_n_n_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_16_3_1_4_4_y_n_n_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_21_3_1_1_16_n_n_n_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_21_3_1_1_16_y_n_n_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_32_3_1_4_8_n_n_n_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_32_3_1_4_8_y_n_n_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_32_3_1_4_8_y_n_y_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_42_3_1_2_16_n_n_n_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_42_3_1_2_16_y_n_n_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_64_3_1_4_16_n_n_n_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_64_3_1_4_16_y_n_n_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_64_3_1_4_16_y_n_y_e_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_32_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_32_1_1_1_128_16_y_n_y_8_n_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_32_1_1_1_128_32_n_n_y_8_y_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_21_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_21_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums",
     "reprise_segment_9ecd6881_coefficients_depthwise_weight_gradient_partial_128_3_1_4_32_e_e",
     "reprise_segment_9ecd6881_coefficients_depthwise_weight_gradient_partial_16_3_1_4_4_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_weight_gradient_partial_21_3_1_1_32_e_e",
+    "reprise_segment_9ecd6881_coefficients_depthwise_weight_gradient_partial_21_3_1_4_8_e_e",
     "reprise_segment_9ecd6881_coefficients_depthwise_weight_gradient_partial_32_3_1_4_8_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_weight_gradient_partial_42_3_1_2_32_e_e",
+    "reprise_segment_9ecd6881_coefficients_depthwise_weight_gradient_partial_42_3_1_4_16_e_e",
     "reprise_segment_9ecd6881_coefficients_depthwise_weight_gradient_partial_64_3_1_4_16_e_e",
-    "reprise_segment_9ecd6881_coefficients_elementwise_activate_gradient_operation_tangent_0x00000000u_n_1_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_elementwise_activate_operation_tangent_0x00000000u_n_1_8_e_e_s",
+    "reprise_segment_9ecd6881_coefficients_elementwise_activate_gradient_operation_tangent_0x00000000u_e_n_1_8_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_elementwise_activate_operation_tangent_0x00000000u_e_n_1_8_e_e_s",
     "reprise_segment_9ecd6881_coefficients_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e",
     "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e",
     "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e",
     "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e",
     "reprise_segment_9ecd6881_coefficients_normalize_reduce_finish_128",
     "reprise_segment_9ecd6881_coefficients_normalize_reduce_finish_16",
@@ -297,17 +330,13 @@ static const char *const kernel_names[] = {
     "reprise_segment_9ecd6881_coefficients_normalize_reduce_finish_32",
     "reprise_segment_9ecd6881_coefficients_normalize_reduce_finish_42",
     "reprise_segment_9ecd6881_coefficients_normalize_reduce_finish_64",
-    "reprise_segment_9ecd6881_coefficients_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e",
     "reprise_segment_9ecd6881_coefficients_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e",
     "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_128_8_e_e_e",
     "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_16_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_21_1_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_21_8_e_e_e",
     "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_32_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_42_2_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_42_8_e_e_e",
     "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_64_8_e_e_e",
     "reprise_segment_9ecd6881_coefficients_pack_weights_e",
     "reprise_segment_9ecd6881_coefficients_running_statistics_128_0x3727c5acu",
@@ -316,15 +345,15 @@ static const char *const kernel_names[] = {
     "reprise_segment_9ecd6881_coefficients_running_statistics_32_0x3727c5acu",
     "reprise_segment_9ecd6881_coefficients_running_statistics_42_0x3727c5acu",
     "reprise_segment_9ecd6881_coefficients_running_statistics_64_0x3727c5acu",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_y_y",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_y_y",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y",
     "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_128_42_1_1_n",
     "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_16_16_1_1_n",
     "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_16_32_1_1_n",
@@ -406,8 +435,8 @@ static CUresult forward_0(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 161, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 5, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 161, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 5, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 91, 8, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -418,24 +447,8 @@ static CUresult forward_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 161, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .running_mean = at(c, 89, 4, 0), .running_variance = at(c, 90, 4, 0), .batches = at(c, 91, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 161, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .running_mean = at(c, 89, 4, 0), .running_variance = at(c, 90, 4, 0), .batches = at(c, 91, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 161, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .running_mean = at(c, 89, 4, 0), .running_variance = at(c, 90, 4, 0), .batches = at(c, 91, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.coeff_stems.0.0.0.conv.bn.running
-static CUresult forward_2(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .running_mean = at(c, 89, 4, 0), .running_variance = at(c, 90, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -458,8 +471,8 @@ static CUresult forward_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 164, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 165, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 164, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 165, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 94, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -470,24 +483,8 @@ static CUresult forward_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 165, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .running_mean = at(c, 92, 4, 0), .running_variance = at(c, 93, 4, 0), .batches = at(c, 94, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 165, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .running_mean = at(c, 92, 4, 0), .running_variance = at(c, 93, 4, 0), .batches = at(c, 94, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 165, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .running_mean = at(c, 92, 4, 0), .running_variance = at(c, 93, 4, 0), .batches = at(c, 94, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.coeff_stems.0.0.1.bn.running
-static CUresult forward_6(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .running_mean = at(c, 92, 4, 0), .running_variance = at(c, 93, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -510,8 +507,8 @@ static CUresult forward_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 168, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 169, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 11, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 168, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 169, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 11, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 97, 8, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -522,24 +519,8 @@ static CUresult forward_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 169, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .running_mean = at(c, 95, 4, 0), .running_variance = at(c, 96, 4, 0), .batches = at(c, 97, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 169, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .running_mean = at(c, 95, 4, 0), .running_variance = at(c, 96, 4, 0), .batches = at(c, 97, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 169, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .running_mean = at(c, 95, 4, 0), .running_variance = at(c, 96, 4, 0), .batches = at(c, 97, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.coeff_stems.0.1.0.conv.bn.running
-static CUresult forward_10(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .running_mean = at(c, 95, 4, 0), .running_variance = at(c, 96, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -562,8 +543,8 @@ static CUresult forward_12(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 172, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 173, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 172, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 173, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 100, 8, 0)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -574,24 +555,8 @@ static CUresult forward_13(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .running_mean = at(c, 98, 4, 0), .running_variance = at(c, 99, 4, 0), .batches = at(c, 100, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .running_mean = at(c, 98, 4, 0), .running_variance = at(c, 99, 4, 0), .batches = at(c, 100, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .running_mean = at(c, 98, 4, 0), .running_variance = at(c, 99, 4, 0), .batches = at(c, 100, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.coeff_stems.0.1.1.bn.running
-static CUresult forward_14(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .running_mean = at(c, 98, 4, 0), .running_variance = at(c, 99, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -615,7 +580,7 @@ static CUresult forward_16(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 176, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 177, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .weight = c->packed + 768 * e, .bias = at(c, 18, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_32_1_1_1_128_32_n_y_y_y_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_16_32_1_1_1_128_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -626,8 +591,8 @@ static CUresult forward_17(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 178, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 19, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 178, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 19, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 103, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -638,24 +603,8 @@ static CUresult forward_18(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 178, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .running_mean = at(c, 101, 4, 0), .running_variance = at(c, 102, 4, 0), .batches = at(c, 103, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 178, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .running_mean = at(c, 101, 4, 0), .running_variance = at(c, 102, 4, 0), .batches = at(c, 103, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 178, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .running_mean = at(c, 101, 4, 0), .running_variance = at(c, 102, 4, 0), .batches = at(c, 103, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.coeff_stems.1.0.0.conv.bn.running
-static CUresult forward_19(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .running_mean = at(c, 101, 4, 0), .running_variance = at(c, 102, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -678,8 +627,8 @@ static CUresult forward_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 181, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 182, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 1280 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_y_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 181, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 182, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 1280 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 106, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -690,24 +639,8 @@ static CUresult forward_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .running_mean = at(c, 104, 4, 0), .running_variance = at(c, 105, 4, 0), .batches = at(c, 106, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .running_mean = at(c, 104, 4, 0), .running_variance = at(c, 105, 4, 0), .batches = at(c, 106, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .running_mean = at(c, 104, 4, 0), .running_variance = at(c, 105, 4, 0), .batches = at(c, 106, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.coeff_stems.1.0.1.bn.running
-static CUresult forward_23(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .running_mean = at(c, 104, 4, 0), .running_variance = at(c, 105, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -718,8 +651,8 @@ static CUresult forward_24(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 21, 1}}, .y = {at(c, 185, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 24, 1}}, .y = {at(c, 185, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -730,8 +663,8 @@ static CUresult forward_25(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 185, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 186, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = at(c, 25, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_1_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 185, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 186, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 25, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 109, 8, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -742,24 +675,8 @@ static CUresult forward_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .running_mean = at(c, 107, 4, 0), .running_variance = at(c, 108, 4, 0), .batches = at(c, 109, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .running_mean = at(c, 107, 4, 0), .running_variance = at(c, 108, 4, 0), .batches = at(c, 109, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .running_mean = at(c, 107, 4, 0), .running_variance = at(c, 108, 4, 0), .batches = at(c, 109, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.coeff_stems.1.1.0.conv.bn.running
-static CUresult forward_27(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .running_mean = at(c, 107, 4, 0), .running_variance = at(c, 108, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -770,8 +687,8 @@ static CUresult forward_28(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 21, 1}}, .y = {at(c, 189, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 24, 1}}, .y = {at(c, 189, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -782,8 +699,8 @@ static CUresult forward_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 189, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 190, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 2624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 189, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 190, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 2624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 112, 8, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -794,24 +711,8 @@ static CUresult forward_30(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .running_mean = at(c, 110, 4, 0), .running_variance = at(c, 111, 4, 0), .batches = at(c, 112, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .running_mean = at(c, 110, 4, 0), .running_variance = at(c, 111, 4, 0), .batches = at(c, 112, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .running_mean = at(c, 110, 4, 0), .running_variance = at(c, 111, 4, 0), .batches = at(c, 112, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.coeff_stems.1.1.1.bn.running
-static CUresult forward_31(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .running_mean = at(c, 110, 4, 0), .running_variance = at(c, 111, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -822,8 +723,8 @@ static CUresult forward_32(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 21, 1}}, .y = {at(c, 193, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 24, 1}}, .y = {at(c, 193, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -834,8 +735,8 @@ static CUresult forward_33(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 193, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 177, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .weight = c->packed + 3328 * e, .bias = at(c, 32, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_32_1_1_1_64_32_n_n_y_y_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 193, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 177, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .weight = c->packed + 3328 * e, .bias = at(c, 32, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_21_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -846,8 +747,8 @@ static CUresult forward_34(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 194, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 33, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 194, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 33, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 115, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -858,24 +759,8 @@ static CUresult forward_35(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 194, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .running_mean = at(c, 113, 4, 0), .running_variance = at(c, 114, 4, 0), .batches = at(c, 115, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 194, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .running_mean = at(c, 113, 4, 0), .running_variance = at(c, 114, 4, 0), .batches = at(c, 115, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 194, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .running_mean = at(c, 113, 4, 0), .running_variance = at(c, 114, 4, 0), .batches = at(c, 115, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.coeff_stems.2.0.0.conv.bn.running
-static CUresult forward_36(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .running_mean = at(c, 113, 4, 0), .running_variance = at(c, 114, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -898,8 +783,8 @@ static CUresult forward_38(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 197, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 198, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 4352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 197, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 198, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 4352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 118, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -910,24 +795,8 @@ static CUresult forward_39(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .running_mean = at(c, 116, 4, 0), .running_variance = at(c, 117, 4, 0), .batches = at(c, 118, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .running_mean = at(c, 116, 4, 0), .running_variance = at(c, 117, 4, 0), .batches = at(c, 118, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .running_mean = at(c, 116, 4, 0), .running_variance = at(c, 117, 4, 0), .batches = at(c, 118, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.coeff_stems.2.0.1.bn.running
-static CUresult forward_40(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .running_mean = at(c, 116, 4, 0), .running_variance = at(c, 117, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -938,8 +807,8 @@ static CUresult forward_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 42, 1}}, .y = {at(c, 201, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .scale = at(c, 37, 4, 0), .shift = at(c, 38, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 48, 1}}, .y = {at(c, 201, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .scale = at(c, 37, 4, 0), .shift = at(c, 38, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -950,8 +819,8 @@ static CUresult forward_42(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 201, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 202, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = at(c, 39, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_2_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 201, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 202, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 39, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 121, 8, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -962,24 +831,8 @@ static CUresult forward_43(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .running_mean = at(c, 119, 4, 0), .running_variance = at(c, 120, 4, 0), .batches = at(c, 121, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .running_mean = at(c, 119, 4, 0), .running_variance = at(c, 120, 4, 0), .batches = at(c, 121, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .running_mean = at(c, 119, 4, 0), .running_variance = at(c, 120, 4, 0), .batches = at(c, 121, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.coeff_stems.2.1.0.conv.bn.running
-static CUresult forward_44(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .running_mean = at(c, 119, 4, 0), .running_variance = at(c, 120, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -990,8 +843,8 @@ static CUresult forward_45(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 42, 1}}, .y = {at(c, 205, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .scale = at(c, 40, 4, 0), .shift = at(c, 41, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 48, 1}}, .y = {at(c, 205, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .scale = at(c, 40, 4, 0), .shift = at(c, 41, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1002,8 +855,8 @@ static CUresult forward_46(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 205, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 206, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 9728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 205, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 206, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 9728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 124, 8, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1014,24 +867,8 @@ static CUresult forward_47(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .running_mean = at(c, 122, 4, 0), .running_variance = at(c, 123, 4, 0), .batches = at(c, 124, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .running_mean = at(c, 122, 4, 0), .running_variance = at(c, 123, 4, 0), .batches = at(c, 124, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .running_mean = at(c, 122, 4, 0), .running_variance = at(c, 123, 4, 0), .batches = at(c, 124, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.coeff_stems.2.1.1.bn.running
-static CUresult forward_48(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .running_mean = at(c, 122, 4, 0), .running_variance = at(c, 123, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1042,8 +879,8 @@ static CUresult forward_49(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 42, 1}}, .y = {at(c, 209, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 48, 1}}, .y = {at(c, 209, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1054,8 +891,8 @@ static CUresult forward_50(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 209, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 177, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .weight = c->packed + 11776 * e, .bias = at(c, 46, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_32_1_1_1_64_32_n_n_y_y_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 209, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 177, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .weight = c->packed + 11776 * e, .bias = at(c, 46, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1067,7 +904,7 @@ static CUresult forward_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 4, e, 0), {0, 0, 0, 1}}, .a = {at(c, 177, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 21 * n * h * w / 32}};
-    r = launch(c, k_elementwise_activate_operation_tangent_0x00000000u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (21 * n * h * w / 32), 8), 256), 1, 1, 256, &a);
+    r = launch(c, k_elementwise_activate_operation_tangent_0x00000000u_e_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (21 * n * h * w / 32), 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1078,8 +915,8 @@ static CUresult forward_52(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 210, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 47, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 210, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 47, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 127, 8, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1090,24 +927,8 @@ static CUresult forward_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 210, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .running_mean = at(c, 125, 4, 0), .running_variance = at(c, 126, 4, 0), .batches = at(c, 127, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 210, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .running_mean = at(c, 125, 4, 0), .running_variance = at(c, 126, 4, 0), .batches = at(c, 127, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 210, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .running_mean = at(c, 125, 4, 0), .running_variance = at(c, 126, 4, 0), .batches = at(c, 127, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.coeff_stems.0.0.0.conv.bn.running
-static CUresult forward_54(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .running_mean = at(c, 125, 4, 0), .running_variance = at(c, 126, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1130,8 +951,8 @@ static CUresult forward_56(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 213, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 214, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 13312 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 213, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 214, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 13312 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 130, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1142,24 +963,8 @@ static CUresult forward_57(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 214, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .running_mean = at(c, 128, 4, 0), .running_variance = at(c, 129, 4, 0), .batches = at(c, 130, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 214, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .running_mean = at(c, 128, 4, 0), .running_variance = at(c, 129, 4, 0), .batches = at(c, 130, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 214, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .running_mean = at(c, 128, 4, 0), .running_variance = at(c, 129, 4, 0), .batches = at(c, 130, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.coeff_stems.0.0.1.bn.running
-static CUresult forward_58(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .running_mean = at(c, 128, 4, 0), .running_variance = at(c, 129, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1182,8 +987,8 @@ static CUresult forward_60(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 217, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 218, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 53, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 217, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 218, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 53, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 133, 8, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1194,24 +999,8 @@ static CUresult forward_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 218, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .running_mean = at(c, 131, 4, 0), .running_variance = at(c, 132, 4, 0), .batches = at(c, 133, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 218, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .running_mean = at(c, 131, 4, 0), .running_variance = at(c, 132, 4, 0), .batches = at(c, 133, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 218, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .running_mean = at(c, 131, 4, 0), .running_variance = at(c, 132, 4, 0), .batches = at(c, 133, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.coeff_stems.0.1.0.conv.bn.running
-static CUresult forward_62(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .running_mean = at(c, 131, 4, 0), .running_variance = at(c, 132, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1234,8 +1023,8 @@ static CUresult forward_64(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 221, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 222, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 13824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 221, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 222, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 13824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 136, 8, 0)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1246,24 +1035,8 @@ static CUresult forward_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 222, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .running_mean = at(c, 134, 4, 0), .running_variance = at(c, 135, 4, 0), .batches = at(c, 136, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 222, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .running_mean = at(c, 134, 4, 0), .running_variance = at(c, 135, 4, 0), .batches = at(c, 136, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 222, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .running_mean = at(c, 134, 4, 0), .running_variance = at(c, 135, 4, 0), .batches = at(c, 136, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.coeff_stems.0.1.1.bn.running
-static CUresult forward_66(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .running_mean = at(c, 134, 4, 0), .running_variance = at(c, 135, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1287,7 +1060,7 @@ static CUresult forward_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 225, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 226, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .weight = c->packed + 14080 * e, .bias = at(c, 60, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_32_1_1_1_128_32_n_y_y_y_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_16_32_1_1_1_128_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1298,8 +1071,8 @@ static CUresult forward_69(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 227, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 61, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 227, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 61, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 139, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1310,24 +1083,8 @@ static CUresult forward_70(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 227, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .running_mean = at(c, 137, 4, 0), .running_variance = at(c, 138, 4, 0), .batches = at(c, 139, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 227, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .running_mean = at(c, 137, 4, 0), .running_variance = at(c, 138, 4, 0), .batches = at(c, 139, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 227, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .running_mean = at(c, 137, 4, 0), .running_variance = at(c, 138, 4, 0), .batches = at(c, 139, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.coeff_stems.1.0.0.conv.bn.running
-static CUresult forward_71(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .running_mean = at(c, 137, 4, 0), .running_variance = at(c, 138, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1350,8 +1107,8 @@ static CUresult forward_73(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 230, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 231, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 14592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_y_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 230, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 231, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 14592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 142, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1362,24 +1119,8 @@ static CUresult forward_74(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .running_mean = at(c, 140, 4, 0), .running_variance = at(c, 141, 4, 0), .batches = at(c, 142, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .running_mean = at(c, 140, 4, 0), .running_variance = at(c, 141, 4, 0), .batches = at(c, 142, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .running_mean = at(c, 140, 4, 0), .running_variance = at(c, 141, 4, 0), .batches = at(c, 142, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.coeff_stems.1.0.1.bn.running
-static CUresult forward_75(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .running_mean = at(c, 140, 4, 0), .running_variance = at(c, 141, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1390,8 +1131,8 @@ static CUresult forward_76(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 21, 1}}, .y = {at(c, 234, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 24, 1}}, .y = {at(c, 234, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1402,8 +1143,8 @@ static CUresult forward_77(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 234, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 235, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = at(c, 67, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_1_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 234, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 235, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 67, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 145, 8, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1414,24 +1155,8 @@ static CUresult forward_78(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .running_mean = at(c, 143, 4, 0), .running_variance = at(c, 144, 4, 0), .batches = at(c, 145, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .running_mean = at(c, 143, 4, 0), .running_variance = at(c, 144, 4, 0), .batches = at(c, 145, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .running_mean = at(c, 143, 4, 0), .running_variance = at(c, 144, 4, 0), .batches = at(c, 145, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.coeff_stems.1.1.0.conv.bn.running
-static CUresult forward_79(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .running_mean = at(c, 143, 4, 0), .running_variance = at(c, 144, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1442,8 +1167,8 @@ static CUresult forward_80(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 21, 1}}, .y = {at(c, 238, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 24, 1}}, .y = {at(c, 238, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1454,8 +1179,8 @@ static CUresult forward_81(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 238, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 239, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 15936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 238, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 239, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 15936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 148, 8, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1466,24 +1191,8 @@ static CUresult forward_82(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .running_mean = at(c, 146, 4, 0), .running_variance = at(c, 147, 4, 0), .batches = at(c, 148, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .running_mean = at(c, 146, 4, 0), .running_variance = at(c, 147, 4, 0), .batches = at(c, 148, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .running_mean = at(c, 146, 4, 0), .running_variance = at(c, 147, 4, 0), .batches = at(c, 148, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.coeff_stems.1.1.1.bn.running
-static CUresult forward_83(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .running_mean = at(c, 146, 4, 0), .running_variance = at(c, 147, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1494,8 +1203,8 @@ static CUresult forward_84(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 21, 1}}, .y = {at(c, 242, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 24, 1}}, .y = {at(c, 242, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1506,8 +1215,8 @@ static CUresult forward_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 242, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 226, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .weight = c->packed + 16640 * e, .bias = at(c, 74, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_32_1_1_1_64_32_n_n_y_y_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 242, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 226, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .weight = c->packed + 16640 * e, .bias = at(c, 74, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_21_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1518,8 +1227,8 @@ static CUresult forward_86(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 243, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 75, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 243, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 75, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 151, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1530,24 +1239,8 @@ static CUresult forward_87(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 243, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .running_mean = at(c, 149, 4, 0), .running_variance = at(c, 150, 4, 0), .batches = at(c, 151, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 243, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .running_mean = at(c, 149, 4, 0), .running_variance = at(c, 150, 4, 0), .batches = at(c, 151, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 243, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .running_mean = at(c, 149, 4, 0), .running_variance = at(c, 150, 4, 0), .batches = at(c, 151, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.coeff_stems.2.0.0.conv.bn.running
-static CUresult forward_88(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .running_mean = at(c, 149, 4, 0), .running_variance = at(c, 150, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1570,8 +1263,8 @@ static CUresult forward_90(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 246, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 247, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 17664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 246, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 247, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 17664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 154, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1582,24 +1275,8 @@ static CUresult forward_91(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .running_mean = at(c, 152, 4, 0), .running_variance = at(c, 153, 4, 0), .batches = at(c, 154, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .running_mean = at(c, 152, 4, 0), .running_variance = at(c, 153, 4, 0), .batches = at(c, 154, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .running_mean = at(c, 152, 4, 0), .running_variance = at(c, 153, 4, 0), .batches = at(c, 154, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.coeff_stems.2.0.1.bn.running
-static CUresult forward_92(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .running_mean = at(c, 152, 4, 0), .running_variance = at(c, 153, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1610,8 +1287,8 @@ static CUresult forward_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 42, 1}}, .y = {at(c, 250, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .scale = at(c, 79, 4, 0), .shift = at(c, 80, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 48, 1}}, .y = {at(c, 250, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .scale = at(c, 79, 4, 0), .shift = at(c, 80, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1622,8 +1299,8 @@ static CUresult forward_94(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 250, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 251, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = at(c, 81, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_2_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 250, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 251, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 81, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 157, 8, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1634,24 +1311,8 @@ static CUresult forward_95(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .running_mean = at(c, 155, 4, 0), .running_variance = at(c, 156, 4, 0), .batches = at(c, 157, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .running_mean = at(c, 155, 4, 0), .running_variance = at(c, 156, 4, 0), .batches = at(c, 157, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .running_mean = at(c, 155, 4, 0), .running_variance = at(c, 156, 4, 0), .batches = at(c, 157, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.coeff_stems.2.1.0.conv.bn.running
-static CUresult forward_96(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .running_mean = at(c, 155, 4, 0), .running_variance = at(c, 156, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1662,8 +1323,8 @@ static CUresult forward_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 42, 1}}, .y = {at(c, 254, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .scale = at(c, 82, 4, 0), .shift = at(c, 83, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 48, 1}}, .y = {at(c, 254, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .scale = at(c, 82, 4, 0), .shift = at(c, 83, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1674,8 +1335,8 @@ static CUresult forward_98(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 254, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 255, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 23040 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 254, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 255, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 23040 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 160, 8, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1686,24 +1347,8 @@ static CUresult forward_99(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .running_mean = at(c, 158, 4, 0), .running_variance = at(c, 159, 4, 0), .batches = at(c, 160, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .running_mean = at(c, 158, 4, 0), .running_variance = at(c, 159, 4, 0), .batches = at(c, 160, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .running_mean = at(c, 158, 4, 0), .running_variance = at(c, 159, 4, 0), .batches = at(c, 160, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.coeff_stems.2.1.1.bn.running
-static CUresult forward_100(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .running_mean = at(c, 158, 4, 0), .running_variance = at(c, 159, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1714,8 +1359,8 @@ static CUresult forward_101(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 42, 1}}, .y = {at(c, 258, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .scale = at(c, 85, 4, 0), .shift = at(c, 86, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 48, 1}}, .y = {at(c, 258, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .scale = at(c, 85, 4, 0), .shift = at(c, 86, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1726,8 +1371,8 @@ static CUresult forward_102(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 258, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 226, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .weight = c->packed + 25088 * e, .bias = at(c, 88, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_32_1_1_1_64_32_n_n_y_y_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 258, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 226, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .weight = c->packed + 25088 * e, .bias = at(c, 88, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1739,7 +1384,583 @@ static CUresult forward_103(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 3, e, 0), {0, 0, 0, 1}}, .a = {at(c, 226, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 21 * n * h * w / 32}};
-    r = launch(c, k_elementwise_activate_operation_tangent_0x00000000u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (21 * n * h * w / 32), 8), 256), 1, 1, 256, &a);
+    r = launch(c, k_elementwise_activate_operation_tangent_0x00000000u_e_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (21 * n * h * w / 32), 8), 256), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.coeff_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_0(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 161, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 5, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.coeff_stems.0.0.0.conv.bn.running
+static CUresult evaluation_2(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .running_mean = at(c, 89, 4, 0), .running_variance = at(c, 90, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.coeff_stems.0.0.1.conv.conv2d
+static CUresult evaluation_4(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 164, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 165, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.coeff_stems.0.0.1.bn.running
+static CUresult evaluation_6(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .running_mean = at(c, 92, 4, 0), .running_variance = at(c, 93, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.coeff_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_8(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 168, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 169, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 11, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.coeff_stems.0.1.0.conv.bn.running
+static CUresult evaluation_10(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .running_mean = at(c, 95, 4, 0), .running_variance = at(c, 96, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.coeff_stems.0.1.1.conv.conv2d
+static CUresult evaluation_12(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 172, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 173, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.coeff_stems.0.1.1.bn.running
+static CUresult evaluation_14(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .running_mean = at(c, 98, 4, 0), .running_variance = at(c, 99, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.coeff_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_17(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 178, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 19, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.coeff_stems.1.0.0.conv.bn.running
+static CUresult evaluation_19(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .running_mean = at(c, 101, 4, 0), .running_variance = at(c, 102, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.coeff_stems.1.0.1.conv.conv2d
+static CUresult evaluation_21(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 181, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 182, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 1280 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.coeff_stems.1.0.1.bn.running
+static CUresult evaluation_23(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .running_mean = at(c, 104, 4, 0), .running_variance = at(c, 105, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.coeff_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_25(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 185, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 186, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 25, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.coeff_stems.1.1.0.conv.bn.running
+static CUresult evaluation_27(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .running_mean = at(c, 107, 4, 0), .running_variance = at(c, 108, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.coeff_stems.1.1.1.conv.conv2d
+static CUresult evaluation_29(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 189, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 190, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 2624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.coeff_stems.1.1.1.bn.running
+static CUresult evaluation_31(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .running_mean = at(c, 110, 4, 0), .running_variance = at(c, 111, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.coeff_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_34(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 194, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 33, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.coeff_stems.2.0.0.conv.bn.running
+static CUresult evaluation_36(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .running_mean = at(c, 113, 4, 0), .running_variance = at(c, 114, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.coeff_stems.2.0.1.conv.conv2d
+static CUresult evaluation_38(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 197, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 198, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 4352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.coeff_stems.2.0.1.bn.running
+static CUresult evaluation_40(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .running_mean = at(c, 116, 4, 0), .running_variance = at(c, 117, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.coeff_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_42(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 201, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 202, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 39, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.coeff_stems.2.1.0.conv.bn.running
+static CUresult evaluation_44(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .running_mean = at(c, 119, 4, 0), .running_variance = at(c, 120, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.coeff_stems.2.1.1.conv.conv2d
+static CUresult evaluation_46(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 205, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 206, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 9728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.coeff_stems.2.1.1.bn.running
+static CUresult evaluation_48(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .running_mean = at(c, 122, 4, 0), .running_variance = at(c, 123, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.coeff_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_52(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 210, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 47, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.coeff_stems.0.0.0.conv.bn.running
+static CUresult evaluation_54(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .running_mean = at(c, 125, 4, 0), .running_variance = at(c, 126, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.coeff_stems.0.0.1.conv.conv2d
+static CUresult evaluation_56(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 213, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 214, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 13312 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.coeff_stems.0.0.1.bn.running
+static CUresult evaluation_58(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .running_mean = at(c, 128, 4, 0), .running_variance = at(c, 129, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.coeff_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_60(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 217, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 218, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 53, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.coeff_stems.0.1.0.conv.bn.running
+static CUresult evaluation_62(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .running_mean = at(c, 131, 4, 0), .running_variance = at(c, 132, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.coeff_stems.0.1.1.conv.conv2d
+static CUresult evaluation_64(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 221, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 222, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 13824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.coeff_stems.0.1.1.bn.running
+static CUresult evaluation_66(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .running_mean = at(c, 134, 4, 0), .running_variance = at(c, 135, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.coeff_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_69(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 227, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 61, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.coeff_stems.1.0.0.conv.bn.running
+static CUresult evaluation_71(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .running_mean = at(c, 137, 4, 0), .running_variance = at(c, 138, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.coeff_stems.1.0.1.conv.conv2d
+static CUresult evaluation_73(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 230, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 231, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 14592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.coeff_stems.1.0.1.bn.running
+static CUresult evaluation_75(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .running_mean = at(c, 140, 4, 0), .running_variance = at(c, 141, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.coeff_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_77(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 234, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 235, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 67, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.coeff_stems.1.1.0.conv.bn.running
+static CUresult evaluation_79(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .running_mean = at(c, 143, 4, 0), .running_variance = at(c, 144, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.coeff_stems.1.1.1.conv.conv2d
+static CUresult evaluation_81(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 238, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 239, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 15936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.coeff_stems.1.1.1.bn.running
+static CUresult evaluation_83(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .running_mean = at(c, 146, 4, 0), .running_variance = at(c, 147, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.coeff_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_86(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 243, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 75, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.coeff_stems.2.0.0.conv.bn.running
+static CUresult evaluation_88(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .running_mean = at(c, 149, 4, 0), .running_variance = at(c, 150, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.coeff_stems.2.0.1.conv.conv2d
+static CUresult evaluation_90(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 246, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 247, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 17664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.coeff_stems.2.0.1.bn.running
+static CUresult evaluation_92(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .running_mean = at(c, 152, 4, 0), .running_variance = at(c, 153, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.coeff_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_94(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 250, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 251, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 81, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.coeff_stems.2.1.0.conv.bn.running
+static CUresult evaluation_96(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .running_mean = at(c, 155, 4, 0), .running_variance = at(c, 156, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.coeff_stems.2.1.1.conv.conv2d
+static CUresult evaluation_98(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 254, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 255, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 23040 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.coeff_stems.2.1.1.bn.running
+static CUresult evaluation_100(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .running_mean = at(c, 158, 4, 0), .running_variance = at(c, 159, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1751,7 +1972,7 @@ static CUresult backward_0_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 348, e, 0), {0, 0, 0, 1}}, .a = {at(c, 262, e, 0), {0, 0, 0, 1}}, .b = {at(c, 226, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 21 * n * h * w / 32}};
-    r = launch(c, k_elementwise_activate_gradient_operation_tangent_0x00000000u_n_1_8_e_e_e, lane, ceiling(ceiling(1 * (21 * n * h * w / 32), 8), 256), 1, 1, 256, &a);
+    r = launch(c, k_elementwise_activate_gradient_operation_tangent_0x00000000u_e_n_1_8_e_e_e, lane, ceiling(ceiling(1 * (21 * n * h * w / 32), 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1762,8 +1983,8 @@ static CUresult backward_0_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 348, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .output = {at(c, 349, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 25088 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_32_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 348, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .output = {at(c, 349, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 25088 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 255, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .scale = at(c, 85, 4, 0), .shift = at(c, 86, 4, 0)};
+    r = launch(c, k_convolution_e_shape_42_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1774,11 +1995,11 @@ static CUresult backward_0_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 258, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 348, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1560)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1560), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 258, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 348, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 346, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1560))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 346, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120))};
     r = launch(c, k_weight_gradient_reduce_42_32_1_1_n, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -1790,11 +2011,11 @@ static CUresult backward_0_3(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 347, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 347, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 347, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 347, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
     r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -1806,11 +2027,7 @@ static CUresult backward_0_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 349, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .scale = at(c, 85, 4, 0), .shift = at(c, 86, 4, 0), .dscale = at(c, 344, 4, 0), .dshift = at(c, 345, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 349, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .scale = at(c, 85, 4, 0), .shift = at(c, 86, 4, 0), .dscale = at(c, 344, 4, 0), .dshift = at(c, 345, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 349, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .scale = at(c, 85, 4, 0), .shift = at(c, 86, 4, 0), .dscale = at(c, 344, 4, 0), .dshift = at(c, 345, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -1822,8 +2039,8 @@ static CUresult backward_0_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 349, e, 0), {0, 0, 42, 1}}, .y = {at(c, 350, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .scale = at(c, 85, 4, 0), .shift = at(c, 86, 4, 0), .dscale = at(c, 344, 4, 0), .dshift = at(c, 345, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 349, e, 0), {0, 0, 48, 1}}, .y = {at(c, 350, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .scale = at(c, 85, 4, 0), .shift = at(c, 86, 4, 0), .dscale = at(c, 344, 4, 0), .dshift = at(c, 345, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1834,8 +2051,8 @@ static CUresult backward_0_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 350, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 351, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 23040 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 350, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 351, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 23040 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 251, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .scale = at(c, 82, 4, 0), .shift = at(c, 83, 4, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1846,11 +2063,11 @@ static CUresult backward_0_7(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 254, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 350, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 254, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 350, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 343, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 343, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377))};
     r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
   }
   return r;
@@ -1862,11 +2079,7 @@ static CUresult backward_0_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 351, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .scale = at(c, 82, 4, 0), .shift = at(c, 83, 4, 0), .dscale = at(c, 341, 4, 0), .dshift = at(c, 342, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 351, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .scale = at(c, 82, 4, 0), .shift = at(c, 83, 4, 0), .dscale = at(c, 341, 4, 0), .dshift = at(c, 342, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 351, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .scale = at(c, 82, 4, 0), .shift = at(c, 83, 4, 0), .dscale = at(c, 341, 4, 0), .dshift = at(c, 342, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -1878,8 +2091,8 @@ static CUresult backward_0_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 351, e, 0), {0, 0, 42, 1}}, .y = {at(c, 352, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .scale = at(c, 82, 4, 0), .shift = at(c, 83, 4, 0), .dscale = at(c, 341, 4, 0), .dshift = at(c, 342, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 351, e, 0), {0, 0, 48, 1}}, .y = {at(c, 352, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .scale = at(c, 82, 4, 0), .shift = at(c, 83, 4, 0), .dscale = at(c, 341, 4, 0), .dshift = at(c, 342, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1890,8 +2103,8 @@ static CUresult backward_0_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 352, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 353, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = at(c, 81, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_2_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 352, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 353, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 81, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 247, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .scale = at(c, 79, 4, 0), .shift = at(c, 80, 4, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1902,11 +2115,11 @@ static CUresult backward_0_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 250, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 352, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 250, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 352, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 340, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 340, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 176))};
     r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
   }
   return r;
@@ -1918,11 +2131,7 @@ static CUresult backward_0_12(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 353, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .scale = at(c, 79, 4, 0), .shift = at(c, 80, 4, 0), .dscale = at(c, 338, 4, 0), .dshift = at(c, 339, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 353, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .scale = at(c, 79, 4, 0), .shift = at(c, 80, 4, 0), .dscale = at(c, 338, 4, 0), .dshift = at(c, 339, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 353, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .scale = at(c, 79, 4, 0), .shift = at(c, 80, 4, 0), .dscale = at(c, 338, 4, 0), .dshift = at(c, 339, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -1934,8 +2143,8 @@ static CUresult backward_0_13(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 353, e, 0), {0, 0, 42, 1}}, .y = {at(c, 354, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .scale = at(c, 79, 4, 0), .shift = at(c, 80, 4, 0), .dscale = at(c, 338, 4, 0), .dshift = at(c, 339, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 353, e, 0), {0, 0, 48, 1}}, .y = {at(c, 354, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .scale = at(c, 79, 4, 0), .shift = at(c, 80, 4, 0), .dscale = at(c, 338, 4, 0), .dshift = at(c, 339, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1946,8 +2155,8 @@ static CUresult backward_0_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 354, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 355, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 17664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 354, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 355, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 17664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 243, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .scale = at(c, 76, 4, 0), .shift = at(c, 77, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1958,11 +2167,11 @@ static CUresult backward_0_15(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 246, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 354, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 246, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 354, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 337, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 337, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780))};
     r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
   }
   return r;
@@ -1974,11 +2183,7 @@ static CUresult backward_0_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 243, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 355, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .scale = at(c, 76, 4, 0), .shift = at(c, 77, 4, 0), .dscale = at(c, 335, 4, 0), .dshift = at(c, 336, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 243, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 355, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .scale = at(c, 76, 4, 0), .shift = at(c, 77, 4, 0), .dscale = at(c, 335, 4, 0), .dshift = at(c, 336, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 243, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 355, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .scale = at(c, 76, 4, 0), .shift = at(c, 77, 4, 0), .dscale = at(c, 335, 4, 0), .dshift = at(c, 336, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -2003,7 +2208,7 @@ static CUresult backward_0_18(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 356, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 261, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 75, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2030,8 +2235,8 @@ static CUresult backward_0_20(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 348, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .output = {at(c, 357, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 16640 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_32_1_1_1_64_32_y_y_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 348, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .output = {at(c, 357, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 16640 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 239, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0)};
+    r = launch(c, k_convolution_e_shape_21_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2042,11 +2247,11 @@ static CUresult backward_0_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 242, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 348, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 242, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 348, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 332, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 332, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241))};
     r = launch(c, k_weight_gradient_reduce_21_32_1_1_n, lane, 21, 1, 1, 256, &a);
   }
   return r;
@@ -2058,11 +2263,11 @@ static CUresult backward_0_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 333, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 333, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 333, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 333, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
     r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -2074,11 +2279,7 @@ static CUresult backward_0_23(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 357, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 330, 4, 0), .dshift = at(c, 331, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 357, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 330, 4, 0), .dshift = at(c, 331, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 357, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 330, 4, 0), .dshift = at(c, 331, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -2090,8 +2291,8 @@ static CUresult backward_0_24(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 357, e, 0), {0, 0, 21, 1}}, .y = {at(c, 358, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 330, 4, 0), .dshift = at(c, 331, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 357, e, 0), {0, 0, 24, 1}}, .y = {at(c, 358, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 330, 4, 0), .dshift = at(c, 331, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2102,8 +2303,8 @@ static CUresult backward_0_25(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 358, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 359, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 15936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 358, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 359, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 15936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 235, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2114,11 +2315,11 @@ static CUresult backward_0_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 238, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 358, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 238, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 358, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 329, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 329, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510))};
     r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
   }
   return r;
@@ -2130,11 +2331,7 @@ static CUresult backward_0_27(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 359, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 327, 4, 0), .dshift = at(c, 328, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 359, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 327, 4, 0), .dshift = at(c, 328, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 359, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 327, 4, 0), .dshift = at(c, 328, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -2146,8 +2343,8 @@ static CUresult backward_0_28(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 359, e, 0), {0, 0, 21, 1}}, .y = {at(c, 360, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 327, 4, 0), .dshift = at(c, 328, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 359, e, 0), {0, 0, 24, 1}}, .y = {at(c, 360, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 327, 4, 0), .dshift = at(c, 328, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2158,8 +2355,8 @@ static CUresult backward_0_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 360, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 361, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = at(c, 67, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_1_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 360, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 361, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 67, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 231, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2170,11 +2367,11 @@ static CUresult backward_0_30(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 234, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 360, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 234, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 360, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 326, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 326, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 176))};
     r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -2186,11 +2383,7 @@ static CUresult backward_0_31(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 361, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 324, 4, 0), .dshift = at(c, 325, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 361, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 324, 4, 0), .dshift = at(c, 325, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 361, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 324, 4, 0), .dshift = at(c, 325, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -2202,8 +2395,8 @@ static CUresult backward_0_32(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 361, e, 0), {0, 0, 21, 1}}, .y = {at(c, 362, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 324, 4, 0), .dshift = at(c, 325, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 361, e, 0), {0, 0, 24, 1}}, .y = {at(c, 362, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 324, 4, 0), .dshift = at(c, 325, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2214,8 +2407,8 @@ static CUresult backward_0_33(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 362, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 363, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 14592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 362, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 363, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 14592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 227, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2226,11 +2419,11 @@ static CUresult backward_0_34(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 230, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 362, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 230, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 362, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 323, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 323, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120))};
     r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -2242,11 +2435,7 @@ static CUresult backward_0_35(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 227, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 363, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 321, 4, 0), .dshift = at(c, 322, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 227, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 363, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 321, 4, 0), .dshift = at(c, 322, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 227, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 363, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 321, 4, 0), .dshift = at(c, 322, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -2271,7 +2460,7 @@ static CUresult backward_0_37(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 364, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 260, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 61, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2298,8 +2487,8 @@ static CUresult backward_0_39(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 348, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .output = {at(c, 365, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 14080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_32_1_1_1_128_16_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 348, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .output = {at(c, 365, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 14080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 222, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .scale = at(c, 57, 4, 0), .shift = at(c, 58, 4, 0)};
+    r = launch(c, k_convolution_e_shape_16_32_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2310,11 +2499,11 @@ static CUresult backward_0_40(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 225, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 348, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 225, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 348, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 318, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 318, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
     r = launch(c, k_weight_gradient_reduce_16_32_1_1_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -2326,11 +2515,11 @@ static CUresult backward_0_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 319, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 319, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 319, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 319, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
     r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -2342,11 +2531,7 @@ static CUresult backward_0_42(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 222, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 365, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .scale = at(c, 57, 4, 0), .shift = at(c, 58, 4, 0), .dscale = at(c, 316, 4, 0), .dshift = at(c, 317, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 222, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 365, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .scale = at(c, 57, 4, 0), .shift = at(c, 58, 4, 0), .dscale = at(c, 316, 4, 0), .dshift = at(c, 317, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 222, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 365, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .scale = at(c, 57, 4, 0), .shift = at(c, 58, 4, 0), .dscale = at(c, 316, 4, 0), .dshift = at(c, 317, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -2370,8 +2555,8 @@ static CUresult backward_0_44(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 366, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 367, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 13824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 366, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 367, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 13824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 218, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .scale = at(c, 54, 4, 0), .shift = at(c, 55, 4, 0)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2382,11 +2567,11 @@ static CUresult backward_0_45(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 221, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 366, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 221, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 366, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 315, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 315, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384))};
     r = launch(c, k_weight_gradient_reduce_16_16_1_1_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -2398,11 +2583,7 @@ static CUresult backward_0_46(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 218, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 367, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .scale = at(c, 54, 4, 0), .shift = at(c, 55, 4, 0), .dscale = at(c, 313, 4, 0), .dshift = at(c, 314, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 218, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 367, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .scale = at(c, 54, 4, 0), .shift = at(c, 55, 4, 0), .dscale = at(c, 313, 4, 0), .dshift = at(c, 314, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 218, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 367, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .scale = at(c, 54, 4, 0), .shift = at(c, 55, 4, 0), .dscale = at(c, 313, 4, 0), .dshift = at(c, 314, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -2426,8 +2607,8 @@ static CUresult backward_0_48(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 368, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 369, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 53, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 368, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 369, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 53, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 214, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .scale = at(c, 51, 4, 0), .shift = at(c, 52, 4, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2454,11 +2635,7 @@ static CUresult backward_0_50(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 214, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 369, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .scale = at(c, 51, 4, 0), .shift = at(c, 52, 4, 0), .dscale = at(c, 310, 4, 0), .dshift = at(c, 311, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 214, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 369, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .scale = at(c, 51, 4, 0), .shift = at(c, 52, 4, 0), .dscale = at(c, 310, 4, 0), .dshift = at(c, 311, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 214, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 369, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .scale = at(c, 51, 4, 0), .shift = at(c, 52, 4, 0), .dscale = at(c, 310, 4, 0), .dshift = at(c, 311, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -2482,8 +2659,8 @@ static CUresult backward_0_52(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 370, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 371, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 13312 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 370, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 371, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 13312 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 210, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .scale = at(c, 48, 4, 0), .shift = at(c, 49, 4, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2494,11 +2671,11 @@ static CUresult backward_0_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 213, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 370, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 213, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 370, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 309, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 309, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
     r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -2510,11 +2687,7 @@ static CUresult backward_0_54(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 210, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 371, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .scale = at(c, 48, 4, 0), .shift = at(c, 49, 4, 0), .dscale = at(c, 307, 4, 0), .dshift = at(c, 308, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 210, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 371, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .scale = at(c, 48, 4, 0), .shift = at(c, 49, 4, 0), .dscale = at(c, 307, 4, 0), .dshift = at(c, 308, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 210, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 371, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .scale = at(c, 48, 4, 0), .shift = at(c, 49, 4, 0), .dscale = at(c, 307, 4, 0), .dshift = at(c, 308, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -2539,7 +2712,7 @@ static CUresult backward_0_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 372, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 259, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 47, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2567,7 +2740,7 @@ static CUresult backward_0_58(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 373, e, 0), {0, 0, 0, 1}}, .a = {at(c, 263, e, 0), {0, 0, 0, 1}}, .b = {at(c, 177, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 21 * n * h * w / 32}};
-    r = launch(c, k_elementwise_activate_gradient_operation_tangent_0x00000000u_n_1_8_e_e_e, lane, ceiling(ceiling(1 * (21 * n * h * w / 32), 8), 256), 1, 1, 256, &a);
+    r = launch(c, k_elementwise_activate_gradient_operation_tangent_0x00000000u_e_n_1_8_e_e_e, lane, ceiling(ceiling(1 * (21 * n * h * w / 32), 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2578,8 +2751,8 @@ static CUresult backward_0_59(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 373, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .output = {at(c, 374, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 11776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_32_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 373, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .output = {at(c, 374, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 11776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2590,11 +2763,11 @@ static CUresult backward_0_60(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 209, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 373, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1560)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1560), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 209, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 373, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 304, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1560))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 304, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120))};
     r = launch(c, k_weight_gradient_reduce_42_32_1_1_n, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -2606,11 +2779,11 @@ static CUresult backward_0_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 305, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 305, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 305, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 305, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
     r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -2622,11 +2795,11 @@ static CUresult backward_0_62(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 374, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0), .dscale = at(c, 302, 4, 0), .dshift = at(c, 303, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 374, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0), .dscale = at(c, 302, 4, 0), .dshift = at(c, 303, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 374, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0), .dscale = at(c, 302, 4, 0), .dshift = at(c, 303, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 374, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0), .dscale = at(c, 302, 4, 0), .dshift = at(c, 303, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -2638,8 +2811,8 @@ static CUresult backward_0_63(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 374, e, 0), {0, 0, 42, 1}}, .y = {at(c, 375, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0), .dscale = at(c, 302, 4, 0), .dshift = at(c, 303, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 374, e, 0), {0, 0, 48, 1}}, .y = {at(c, 375, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0), .dscale = at(c, 302, 4, 0), .dshift = at(c, 303, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2650,8 +2823,8 @@ static CUresult backward_0_64(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 375, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 376, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 9728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 375, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 376, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 9728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 202, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .scale = at(c, 40, 4, 0), .shift = at(c, 41, 4, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2662,11 +2835,11 @@ static CUresult backward_0_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 205, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 375, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 205, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 375, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 301, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 301, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377))};
     r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
   }
   return r;
@@ -2678,11 +2851,7 @@ static CUresult backward_0_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 376, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .scale = at(c, 40, 4, 0), .shift = at(c, 41, 4, 0), .dscale = at(c, 299, 4, 0), .dshift = at(c, 300, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 376, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .scale = at(c, 40, 4, 0), .shift = at(c, 41, 4, 0), .dscale = at(c, 299, 4, 0), .dshift = at(c, 300, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 376, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .scale = at(c, 40, 4, 0), .shift = at(c, 41, 4, 0), .dscale = at(c, 299, 4, 0), .dshift = at(c, 300, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -2694,8 +2863,8 @@ static CUresult backward_0_67(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 376, e, 0), {0, 0, 42, 1}}, .y = {at(c, 377, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .scale = at(c, 40, 4, 0), .shift = at(c, 41, 4, 0), .dscale = at(c, 299, 4, 0), .dshift = at(c, 300, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 376, e, 0), {0, 0, 48, 1}}, .y = {at(c, 377, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .scale = at(c, 40, 4, 0), .shift = at(c, 41, 4, 0), .dscale = at(c, 299, 4, 0), .dshift = at(c, 300, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2706,8 +2875,8 @@ static CUresult backward_0_68(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 377, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 378, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = at(c, 39, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_2_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 377, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 378, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 39, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 198, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .scale = at(c, 37, 4, 0), .shift = at(c, 38, 4, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2718,11 +2887,11 @@ static CUresult backward_0_69(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 201, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 377, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 201, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 377, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 298, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 298, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 176))};
     r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
   }
   return r;
@@ -2734,11 +2903,7 @@ static CUresult backward_0_70(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 378, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .scale = at(c, 37, 4, 0), .shift = at(c, 38, 4, 0), .dscale = at(c, 296, 4, 0), .dshift = at(c, 297, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 378, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .scale = at(c, 37, 4, 0), .shift = at(c, 38, 4, 0), .dscale = at(c, 296, 4, 0), .dshift = at(c, 297, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 378, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .scale = at(c, 37, 4, 0), .shift = at(c, 38, 4, 0), .dscale = at(c, 296, 4, 0), .dshift = at(c, 297, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -2750,8 +2915,8 @@ static CUresult backward_0_71(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 378, e, 0), {0, 0, 42, 1}}, .y = {at(c, 379, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .scale = at(c, 37, 4, 0), .shift = at(c, 38, 4, 0), .dscale = at(c, 296, 4, 0), .dshift = at(c, 297, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 378, e, 0), {0, 0, 48, 1}}, .y = {at(c, 379, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .scale = at(c, 37, 4, 0), .shift = at(c, 38, 4, 0), .dscale = at(c, 296, 4, 0), .dshift = at(c, 297, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2762,8 +2927,8 @@ static CUresult backward_0_72(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 379, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 380, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 4352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 379, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 380, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 4352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 194, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .scale = at(c, 34, 4, 0), .shift = at(c, 35, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2774,11 +2939,11 @@ static CUresult backward_0_73(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 197, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 379, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 197, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 379, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 295, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 295, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780))};
     r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
   }
   return r;
@@ -2790,11 +2955,7 @@ static CUresult backward_0_74(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 194, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 380, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .scale = at(c, 34, 4, 0), .shift = at(c, 35, 4, 0), .dscale = at(c, 293, 4, 0), .dshift = at(c, 294, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 194, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 380, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .scale = at(c, 34, 4, 0), .shift = at(c, 35, 4, 0), .dscale = at(c, 293, 4, 0), .dshift = at(c, 294, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 194, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 380, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .scale = at(c, 34, 4, 0), .shift = at(c, 35, 4, 0), .dscale = at(c, 293, 4, 0), .dshift = at(c, 294, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -2819,7 +2980,7 @@ static CUresult backward_0_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 381, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 261, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 33, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2846,8 +3007,8 @@ static CUresult backward_0_78(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .output = {at(c, 382, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 3328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_32_1_1_1_64_32_y_y_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .output = {at(c, 382, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 3328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 190, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0)};
+    r = launch(c, k_convolution_e_shape_21_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2858,11 +3019,11 @@ static CUresult backward_0_79(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 193, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 193, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 290, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 290, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241))};
     r = launch(c, k_weight_gradient_reduce_21_32_1_1_n, lane, 21, 1, 1, 256, &a);
   }
   return r;
@@ -2874,11 +3035,11 @@ static CUresult backward_0_80(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 291, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 291, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 291, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 291, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
     r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -2890,11 +3051,7 @@ static CUresult backward_0_81(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 382, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 288, 4, 0), .dshift = at(c, 289, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 382, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 288, 4, 0), .dshift = at(c, 289, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 382, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 288, 4, 0), .dshift = at(c, 289, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -2906,8 +3063,8 @@ static CUresult backward_0_82(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 382, e, 0), {0, 0, 21, 1}}, .y = {at(c, 383, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 288, 4, 0), .dshift = at(c, 289, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 382, e, 0), {0, 0, 24, 1}}, .y = {at(c, 383, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 288, 4, 0), .dshift = at(c, 289, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2918,8 +3075,8 @@ static CUresult backward_0_83(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 383, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 384, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 2624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 383, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 384, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 2624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 186, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2930,11 +3087,11 @@ static CUresult backward_0_84(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 189, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 383, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 189, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 383, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 287, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 287, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510))};
     r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
   }
   return r;
@@ -2946,11 +3103,7 @@ static CUresult backward_0_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 384, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 285, 4, 0), .dshift = at(c, 286, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 384, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 285, 4, 0), .dshift = at(c, 286, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 384, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 285, 4, 0), .dshift = at(c, 286, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -2962,8 +3115,8 @@ static CUresult backward_0_86(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 384, e, 0), {0, 0, 21, 1}}, .y = {at(c, 385, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 285, 4, 0), .dshift = at(c, 286, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 384, e, 0), {0, 0, 24, 1}}, .y = {at(c, 385, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 285, 4, 0), .dshift = at(c, 286, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2974,8 +3127,8 @@ static CUresult backward_0_87(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 385, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 386, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = at(c, 25, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_1_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 385, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 386, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 25, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 182, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2986,11 +3139,11 @@ static CUresult backward_0_88(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 185, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 385, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 185, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 385, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 284, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 284, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 176))};
     r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -3002,11 +3155,7 @@ static CUresult backward_0_89(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 386, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 282, 4, 0), .dshift = at(c, 283, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 386, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 282, 4, 0), .dshift = at(c, 283, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 386, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 282, 4, 0), .dshift = at(c, 283, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -3018,8 +3167,8 @@ static CUresult backward_0_90(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 386, e, 0), {0, 0, 21, 1}}, .y = {at(c, 387, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 282, 4, 0), .dshift = at(c, 283, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 386, e, 0), {0, 0, 24, 1}}, .y = {at(c, 387, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 282, 4, 0), .dshift = at(c, 283, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3030,8 +3179,8 @@ static CUresult backward_0_91(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 387, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 388, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1280 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 387, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 388, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1280 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 178, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3042,11 +3191,11 @@ static CUresult backward_0_92(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 181, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 387, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 181, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 387, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 281, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 281, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120))};
     r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -3058,11 +3207,7 @@ static CUresult backward_0_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 178, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 388, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 279, 4, 0), .dshift = at(c, 280, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 178, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 388, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 279, 4, 0), .dshift = at(c, 280, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 178, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 388, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 279, 4, 0), .dshift = at(c, 280, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -3087,7 +3232,7 @@ static CUresult backward_0_95(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 389, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 260, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 19, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3115,7 +3260,7 @@ static CUresult backward_0_97(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .output = {at(c, 390, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_32_1_1_1_128_16_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_16_32_1_1_1_128_16_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3126,11 +3271,11 @@ static CUresult backward_0_98(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 176, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 176, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 276, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 276, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
     r = launch(c, k_weight_gradient_reduce_16_32_1_1_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -3142,11 +3287,11 @@ static CUresult backward_0_99(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 277, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 277, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 277, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 277, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
     r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -3158,11 +3303,11 @@ static CUresult backward_0_100(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 390, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .scale = at(c, 15, 4, 0), .shift = at(c, 16, 4, 0), .dscale = at(c, 274, 4, 0), .dshift = at(c, 275, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 390, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .scale = at(c, 15, 4, 0), .shift = at(c, 16, 4, 0), .dscale = at(c, 274, 4, 0), .dshift = at(c, 275, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 390, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .scale = at(c, 15, 4, 0), .shift = at(c, 16, 4, 0), .dscale = at(c, 274, 4, 0), .dshift = at(c, 275, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 390, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .scale = at(c, 15, 4, 0), .shift = at(c, 16, 4, 0), .dscale = at(c, 274, 4, 0), .dshift = at(c, 275, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -3186,8 +3331,8 @@ static CUresult backward_0_102(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 391, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 392, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 391, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 392, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 169, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3198,11 +3343,11 @@ static CUresult backward_0_103(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 172, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 391, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 172, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 391, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 273, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 273, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384))};
     r = launch(c, k_weight_gradient_reduce_16_16_1_1_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -3214,11 +3359,7 @@ static CUresult backward_0_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 169, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 392, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0), .dscale = at(c, 271, 4, 0), .dshift = at(c, 272, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 169, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 392, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0), .dscale = at(c, 271, 4, 0), .dshift = at(c, 272, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 169, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 392, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0), .dscale = at(c, 271, 4, 0), .dshift = at(c, 272, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -3242,8 +3383,8 @@ static CUresult backward_0_106(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 393, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 394, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 11, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 393, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 394, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 11, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 165, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3270,11 +3411,7 @@ static CUresult backward_0_108(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 165, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 394, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0), .dscale = at(c, 268, 4, 0), .dshift = at(c, 269, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 165, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 394, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0), .dscale = at(c, 268, 4, 0), .dshift = at(c, 269, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 165, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 394, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0), .dscale = at(c, 268, 4, 0), .dshift = at(c, 269, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -3298,8 +3435,8 @@ static CUresult backward_0_110(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 395, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 396, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 395, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 396, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 161, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3310,11 +3447,11 @@ static CUresult backward_0_111(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 164, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 395, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 164, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 395, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 267, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 267, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
     r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -3326,11 +3463,7 @@ static CUresult backward_0_112(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 161, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 396, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0), .dscale = at(c, 265, 4, 0), .dshift = at(c, 266, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 161, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 396, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0), .dscale = at(c, 265, 4, 0), .dshift = at(c, 266, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 161, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 396, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0), .dscale = at(c, 265, 4, 0), .dshift = at(c, 266, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -3355,7 +3488,7 @@ static CUresult backward_0_114(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 397, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 259, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 5, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3376,6 +3509,30 @@ static CUresult backward_0_115(context *c, int lane) {
   return r;
 }
 
+// conv2d_input_gradient head.o2o.coeff_stems.2.2.conv2d.input_gradient
+static CUresult backward_1_1(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 373, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .output = {at(c, 374, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 11776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 206, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0)};
+    r = launch(c, k_convolution_e_shape_42_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// normalize_reduce head.o2o.coeff_stems.2.1.1.bn.normalize.sums
+static CUresult backward_1_4(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 374, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0), .dscale = at(c, 302, 4, 0), .dshift = at(c, 303, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
+    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+  }
+  return r;
+}
+
 // conv2d_input_gradient head.o2o.coeff_stems.2.0.0.conv.conv.conv2d.input_gradient
 static CUresult backward_1_18(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -3383,7 +3540,7 @@ static CUresult backward_1_18(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 381, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 261, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 33, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3395,7 +3552,31 @@ static CUresult backward_1_37(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 389, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 260, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 19, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient head.o2o.coeff_stems.0.2.conv2d.input_gradient
+static CUresult backward_1_39(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .output = {at(c, 390, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 173, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .scale = at(c, 15, 4, 0), .shift = at(c, 16, 4, 0)};
+    r = launch(c, k_convolution_e_shape_16_32_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// normalize_reduce head.o2o.coeff_stems.0.1.1.bn.normalize.sums
+static CUresult backward_1_42(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 390, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .scale = at(c, 15, 4, 0), .shift = at(c, 16, 4, 0), .dscale = at(c, 274, 4, 0), .dshift = at(c, 275, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
+    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3407,7 +3588,7 @@ static CUresult backward_1_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 397, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 259, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 5, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3420,6 +3601,7 @@ static CUresult add(context *c, CUdeviceptr y, CUdeviceptr a, int64_t elements) 
 // The forward pass in training.
 static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, -1, pack_0},
+    {reprise_fork, 6, 0, NULL},
     {reprise_launch, 0, 0, forward_0},
     {reprise_launch, 0, 1, forward_1},
     {reprise_launch, 0, 3, forward_3},
@@ -3433,380 +3615,467 @@ static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, 13, forward_13},
     {reprise_launch, 0, 15, forward_15},
     {reprise_launch, 0, 16, forward_16},
-    {reprise_launch, 0, 17, forward_17},
-    {reprise_launch, 0, 18, forward_18},
-    {reprise_launch, 0, 20, forward_20},
-    {reprise_launch, 0, 21, forward_21},
-    {reprise_launch, 0, 22, forward_22},
-    {reprise_launch, 0, 24, forward_24},
-    {reprise_launch, 0, 25, forward_25},
-    {reprise_launch, 0, 26, forward_26},
-    {reprise_launch, 0, 28, forward_28},
-    {reprise_launch, 0, 29, forward_29},
-    {reprise_launch, 0, 30, forward_30},
-    {reprise_launch, 0, 32, forward_32},
-    {reprise_launch, 0, 33, forward_33},
-    {reprise_launch, 0, 34, forward_34},
-    {reprise_launch, 0, 35, forward_35},
-    {reprise_launch, 0, 37, forward_37},
-    {reprise_launch, 0, 38, forward_38},
-    {reprise_launch, 0, 39, forward_39},
-    {reprise_launch, 0, 41, forward_41},
-    {reprise_launch, 0, 42, forward_42},
-    {reprise_launch, 0, 43, forward_43},
-    {reprise_launch, 0, 45, forward_45},
-    {reprise_launch, 0, 46, forward_46},
-    {reprise_launch, 0, 47, forward_47},
-    {reprise_launch, 0, 49, forward_49},
-    {reprise_launch, 0, 50, forward_50},
+    {reprise_launch, 1, 17, forward_17},
+    {reprise_launch, 1, 18, forward_18},
+    {reprise_launch, 1, 20, forward_20},
+    {reprise_launch, 1, 21, forward_21},
+    {reprise_launch, 1, 22, forward_22},
+    {reprise_launch, 1, 24, forward_24},
+    {reprise_launch, 1, 25, forward_25},
+    {reprise_launch, 1, 26, forward_26},
+    {reprise_launch, 1, 28, forward_28},
+    {reprise_launch, 1, 29, forward_29},
+    {reprise_launch, 1, 30, forward_30},
+    {reprise_launch, 1, 32, forward_32},
+    {reprise_launch, 1, 33, forward_33},
+    {reprise_signal, 1, 0, NULL},
+    {reprise_launch, 2, 34, forward_34},
+    {reprise_launch, 2, 35, forward_35},
+    {reprise_launch, 2, 37, forward_37},
+    {reprise_launch, 2, 38, forward_38},
+    {reprise_launch, 2, 39, forward_39},
+    {reprise_launch, 2, 41, forward_41},
+    {reprise_launch, 2, 42, forward_42},
+    {reprise_launch, 2, 43, forward_43},
+    {reprise_launch, 2, 45, forward_45},
+    {reprise_launch, 2, 46, forward_46},
+    {reprise_launch, 2, 47, forward_47},
+    {reprise_launch, 2, 49, forward_49},
+    {reprise_launch, 2, 50, forward_50},
+    {reprise_signal, 2, 1, NULL},
+    {reprise_wait, 0, 0, NULL},
+    {reprise_wait, 0, 1, NULL},
     {reprise_launch, 0, 51, forward_51},
-    {reprise_launch, 0, 52, forward_52},
-    {reprise_launch, 0, 53, forward_53},
-    {reprise_launch, 0, 55, forward_55},
-    {reprise_launch, 0, 56, forward_56},
-    {reprise_launch, 0, 57, forward_57},
-    {reprise_launch, 0, 59, forward_59},
-    {reprise_launch, 0, 60, forward_60},
-    {reprise_launch, 0, 61, forward_61},
-    {reprise_launch, 0, 63, forward_63},
-    {reprise_launch, 0, 64, forward_64},
-    {reprise_launch, 0, 65, forward_65},
-    {reprise_launch, 0, 67, forward_67},
-    {reprise_launch, 0, 68, forward_68},
-    {reprise_launch, 0, 69, forward_69},
-    {reprise_launch, 0, 70, forward_70},
-    {reprise_launch, 0, 72, forward_72},
-    {reprise_launch, 0, 73, forward_73},
-    {reprise_launch, 0, 74, forward_74},
-    {reprise_launch, 0, 76, forward_76},
-    {reprise_launch, 0, 77, forward_77},
-    {reprise_launch, 0, 78, forward_78},
-    {reprise_launch, 0, 80, forward_80},
-    {reprise_launch, 0, 81, forward_81},
-    {reprise_launch, 0, 82, forward_82},
-    {reprise_launch, 0, 84, forward_84},
-    {reprise_launch, 0, 85, forward_85},
-    {reprise_launch, 0, 86, forward_86},
-    {reprise_launch, 0, 87, forward_87},
-    {reprise_launch, 0, 89, forward_89},
-    {reprise_launch, 0, 90, forward_90},
-    {reprise_launch, 0, 91, forward_91},
-    {reprise_launch, 0, 93, forward_93},
-    {reprise_launch, 0, 94, forward_94},
-    {reprise_launch, 0, 95, forward_95},
-    {reprise_launch, 0, 97, forward_97},
-    {reprise_launch, 0, 98, forward_98},
-    {reprise_launch, 0, 99, forward_99},
-    {reprise_launch, 0, 101, forward_101},
-    {reprise_launch, 0, 102, forward_102},
-    {reprise_launch, 0, 103, forward_103},
+    {reprise_launch, 3, 52, forward_52},
+    {reprise_launch, 3, 53, forward_53},
+    {reprise_launch, 3, 55, forward_55},
+    {reprise_launch, 3, 56, forward_56},
+    {reprise_launch, 3, 57, forward_57},
+    {reprise_launch, 3, 59, forward_59},
+    {reprise_launch, 3, 60, forward_60},
+    {reprise_launch, 3, 61, forward_61},
+    {reprise_launch, 3, 63, forward_63},
+    {reprise_launch, 3, 64, forward_64},
+    {reprise_launch, 3, 65, forward_65},
+    {reprise_launch, 3, 67, forward_67},
+    {reprise_launch, 3, 68, forward_68},
+    {reprise_launch, 4, 69, forward_69},
+    {reprise_launch, 4, 70, forward_70},
+    {reprise_launch, 4, 72, forward_72},
+    {reprise_launch, 4, 73, forward_73},
+    {reprise_launch, 4, 74, forward_74},
+    {reprise_launch, 4, 76, forward_76},
+    {reprise_launch, 4, 77, forward_77},
+    {reprise_launch, 4, 78, forward_78},
+    {reprise_launch, 4, 80, forward_80},
+    {reprise_launch, 4, 81, forward_81},
+    {reprise_launch, 4, 82, forward_82},
+    {reprise_launch, 4, 84, forward_84},
+    {reprise_launch, 4, 85, forward_85},
+    {reprise_signal, 4, 2, NULL},
+    {reprise_launch, 5, 86, forward_86},
+    {reprise_launch, 5, 87, forward_87},
+    {reprise_launch, 5, 89, forward_89},
+    {reprise_launch, 5, 90, forward_90},
+    {reprise_launch, 5, 91, forward_91},
+    {reprise_launch, 5, 93, forward_93},
+    {reprise_launch, 5, 94, forward_94},
+    {reprise_launch, 5, 95, forward_95},
+    {reprise_launch, 5, 97, forward_97},
+    {reprise_launch, 5, 98, forward_98},
+    {reprise_launch, 5, 99, forward_99},
+    {reprise_launch, 5, 101, forward_101},
+    {reprise_launch, 5, 102, forward_102},
+    {reprise_signal, 5, 3, NULL},
+    {reprise_wait, 3, 2, NULL},
+    {reprise_wait, 3, 3, NULL},
+    {reprise_launch, 3, 103, forward_103},
+    {reprise_join, 6, 0, NULL},
 };
 
 // The forward pass in evaluation.
 static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 0, -1, pack_0},
-    {reprise_launch, 0, 0, forward_0},
-    {reprise_launch, 0, 2, forward_2},
+    {reprise_fork, 8, 0, NULL},
+    {reprise_launch, 0, 0, evaluation_0},
+    {reprise_launch, 1, 2, evaluation_2},
+    {reprise_signal, 1, 0, NULL},
+    {reprise_wait, 0, 0, NULL},
     {reprise_launch, 0, 3, forward_3},
-    {reprise_launch, 0, 4, forward_4},
-    {reprise_launch, 0, 6, forward_6},
+    {reprise_launch, 0, 4, evaluation_4},
+    {reprise_launch, 2, 6, evaluation_6},
+    {reprise_signal, 2, 1, NULL},
+    {reprise_wait, 0, 1, NULL},
     {reprise_launch, 0, 7, forward_7},
-    {reprise_launch, 0, 8, forward_8},
-    {reprise_launch, 0, 10, forward_10},
+    {reprise_launch, 0, 8, evaluation_8},
+    {reprise_launch, 3, 10, evaluation_10},
+    {reprise_signal, 3, 2, NULL},
+    {reprise_wait, 0, 2, NULL},
     {reprise_launch, 0, 11, forward_11},
-    {reprise_launch, 0, 12, forward_12},
-    {reprise_launch, 0, 14, forward_14},
+    {reprise_launch, 0, 12, evaluation_12},
+    {reprise_launch, 4, 14, evaluation_14},
+    {reprise_signal, 4, 3, NULL},
+    {reprise_wait, 0, 3, NULL},
     {reprise_launch, 0, 15, forward_15},
     {reprise_launch, 0, 16, forward_16},
-    {reprise_launch, 0, 17, forward_17},
-    {reprise_launch, 0, 19, forward_19},
-    {reprise_launch, 0, 20, forward_20},
-    {reprise_launch, 0, 21, forward_21},
-    {reprise_launch, 0, 23, forward_23},
-    {reprise_launch, 0, 24, forward_24},
-    {reprise_launch, 0, 25, forward_25},
-    {reprise_launch, 0, 27, forward_27},
-    {reprise_launch, 0, 28, forward_28},
-    {reprise_launch, 0, 29, forward_29},
-    {reprise_launch, 0, 31, forward_31},
-    {reprise_launch, 0, 32, forward_32},
-    {reprise_launch, 0, 33, forward_33},
-    {reprise_launch, 0, 34, forward_34},
-    {reprise_launch, 0, 36, forward_36},
-    {reprise_launch, 0, 37, forward_37},
-    {reprise_launch, 0, 38, forward_38},
-    {reprise_launch, 0, 40, forward_40},
-    {reprise_launch, 0, 41, forward_41},
-    {reprise_launch, 0, 42, forward_42},
-    {reprise_launch, 0, 44, forward_44},
-    {reprise_launch, 0, 45, forward_45},
-    {reprise_launch, 0, 46, forward_46},
-    {reprise_launch, 0, 48, forward_48},
-    {reprise_launch, 0, 49, forward_49},
-    {reprise_launch, 0, 50, forward_50},
+    {reprise_launch, 1, 17, evaluation_17},
+    {reprise_launch, 5, 19, evaluation_19},
+    {reprise_signal, 5, 4, NULL},
+    {reprise_wait, 1, 4, NULL},
+    {reprise_launch, 1, 20, forward_20},
+    {reprise_launch, 1, 21, evaluation_21},
+    {reprise_launch, 6, 23, evaluation_23},
+    {reprise_signal, 6, 5, NULL},
+    {reprise_wait, 1, 5, NULL},
+    {reprise_launch, 1, 24, forward_24},
+    {reprise_launch, 1, 25, evaluation_25},
+    {reprise_launch, 7, 27, evaluation_27},
+    {reprise_signal, 7, 6, NULL},
+    {reprise_wait, 1, 6, NULL},
+    {reprise_launch, 1, 28, forward_28},
+    {reprise_launch, 1, 29, evaluation_29},
+    {reprise_launch, 2, 31, evaluation_31},
+    {reprise_signal, 2, 7, NULL},
+    {reprise_wait, 1, 7, NULL},
+    {reprise_launch, 1, 32, forward_32},
+    {reprise_launch, 1, 33, forward_33},
+    {reprise_signal, 1, 12, NULL},
+    {reprise_launch, 2, 34, evaluation_34},
+    {reprise_launch, 3, 36, evaluation_36},
+    {reprise_signal, 3, 8, NULL},
+    {reprise_wait, 2, 8, NULL},
+    {reprise_launch, 2, 37, forward_37},
+    {reprise_launch, 2, 38, evaluation_38},
+    {reprise_launch, 4, 40, evaluation_40},
+    {reprise_signal, 4, 9, NULL},
+    {reprise_wait, 2, 9, NULL},
+    {reprise_launch, 2, 41, forward_41},
+    {reprise_launch, 2, 42, evaluation_42},
+    {reprise_launch, 6, 44, evaluation_44},
+    {reprise_signal, 6, 10, NULL},
+    {reprise_wait, 2, 10, NULL},
+    {reprise_launch, 2, 45, forward_45},
+    {reprise_launch, 2, 46, evaluation_46},
+    {reprise_launch, 7, 48, evaluation_48},
+    {reprise_signal, 7, 11, NULL},
+    {reprise_wait, 2, 11, NULL},
+    {reprise_launch, 2, 49, forward_49},
+    {reprise_launch, 2, 50, forward_50},
+    {reprise_signal, 2, 13, NULL},
+    {reprise_wait, 0, 12, NULL},
+    {reprise_wait, 0, 13, NULL},
     {reprise_launch, 0, 51, forward_51},
-    {reprise_launch, 0, 52, forward_52},
-    {reprise_launch, 0, 54, forward_54},
-    {reprise_launch, 0, 55, forward_55},
-    {reprise_launch, 0, 56, forward_56},
-    {reprise_launch, 0, 58, forward_58},
-    {reprise_launch, 0, 59, forward_59},
-    {reprise_launch, 0, 60, forward_60},
-    {reprise_launch, 0, 62, forward_62},
-    {reprise_launch, 0, 63, forward_63},
-    {reprise_launch, 0, 64, forward_64},
-    {reprise_launch, 0, 66, forward_66},
-    {reprise_launch, 0, 67, forward_67},
-    {reprise_launch, 0, 68, forward_68},
-    {reprise_launch, 0, 69, forward_69},
-    {reprise_launch, 0, 71, forward_71},
-    {reprise_launch, 0, 72, forward_72},
-    {reprise_launch, 0, 73, forward_73},
-    {reprise_launch, 0, 75, forward_75},
-    {reprise_launch, 0, 76, forward_76},
-    {reprise_launch, 0, 77, forward_77},
-    {reprise_launch, 0, 79, forward_79},
-    {reprise_launch, 0, 80, forward_80},
-    {reprise_launch, 0, 81, forward_81},
-    {reprise_launch, 0, 83, forward_83},
-    {reprise_launch, 0, 84, forward_84},
-    {reprise_launch, 0, 85, forward_85},
-    {reprise_launch, 0, 86, forward_86},
-    {reprise_launch, 0, 88, forward_88},
-    {reprise_launch, 0, 89, forward_89},
-    {reprise_launch, 0, 90, forward_90},
-    {reprise_launch, 0, 92, forward_92},
-    {reprise_launch, 0, 93, forward_93},
-    {reprise_launch, 0, 94, forward_94},
-    {reprise_launch, 0, 96, forward_96},
-    {reprise_launch, 0, 97, forward_97},
-    {reprise_launch, 0, 98, forward_98},
-    {reprise_launch, 0, 100, forward_100},
-    {reprise_launch, 0, 101, forward_101},
-    {reprise_launch, 0, 102, forward_102},
-    {reprise_launch, 0, 103, forward_103},
+    {reprise_launch, 3, 52, evaluation_52},
+    {reprise_launch, 5, 54, evaluation_54},
+    {reprise_signal, 5, 14, NULL},
+    {reprise_wait, 3, 14, NULL},
+    {reprise_launch, 3, 55, forward_55},
+    {reprise_launch, 3, 56, evaluation_56},
+    {reprise_launch, 4, 58, evaluation_58},
+    {reprise_signal, 4, 15, NULL},
+    {reprise_wait, 3, 15, NULL},
+    {reprise_launch, 3, 59, forward_59},
+    {reprise_launch, 3, 60, evaluation_60},
+    {reprise_launch, 6, 62, evaluation_62},
+    {reprise_signal, 6, 16, NULL},
+    {reprise_wait, 3, 16, NULL},
+    {reprise_launch, 3, 63, forward_63},
+    {reprise_launch, 3, 64, evaluation_64},
+    {reprise_launch, 7, 66, evaluation_66},
+    {reprise_signal, 7, 17, NULL},
+    {reprise_wait, 3, 17, NULL},
+    {reprise_launch, 3, 67, forward_67},
+    {reprise_launch, 3, 68, forward_68},
+    {reprise_launch, 4, 69, evaluation_69},
+    {reprise_launch, 5, 71, evaluation_71},
+    {reprise_signal, 5, 18, NULL},
+    {reprise_wait, 4, 18, NULL},
+    {reprise_launch, 4, 72, forward_72},
+    {reprise_launch, 4, 73, evaluation_73},
+    {reprise_launch, 6, 75, evaluation_75},
+    {reprise_signal, 6, 19, NULL},
+    {reprise_wait, 4, 19, NULL},
+    {reprise_launch, 4, 76, forward_76},
+    {reprise_launch, 4, 77, evaluation_77},
+    {reprise_launch, 7, 79, evaluation_79},
+    {reprise_signal, 7, 20, NULL},
+    {reprise_wait, 4, 20, NULL},
+    {reprise_launch, 4, 80, forward_80},
+    {reprise_launch, 4, 81, evaluation_81},
+    {reprise_launch, 5, 83, evaluation_83},
+    {reprise_signal, 5, 21, NULL},
+    {reprise_wait, 4, 21, NULL},
+    {reprise_launch, 4, 84, forward_84},
+    {reprise_launch, 4, 85, forward_85},
+    {reprise_signal, 4, 26, NULL},
+    {reprise_launch, 5, 86, evaluation_86},
+    {reprise_launch, 6, 88, evaluation_88},
+    {reprise_signal, 6, 22, NULL},
+    {reprise_wait, 5, 22, NULL},
+    {reprise_launch, 5, 89, forward_89},
+    {reprise_launch, 5, 90, evaluation_90},
+    {reprise_launch, 7, 92, evaluation_92},
+    {reprise_signal, 7, 23, NULL},
+    {reprise_wait, 5, 23, NULL},
+    {reprise_launch, 5, 93, forward_93},
+    {reprise_launch, 5, 94, evaluation_94},
+    {reprise_launch, 7, 96, evaluation_96},
+    {reprise_signal, 7, 24, NULL},
+    {reprise_wait, 5, 24, NULL},
+    {reprise_launch, 5, 97, forward_97},
+    {reprise_launch, 5, 98, evaluation_98},
+    {reprise_launch, 6, 100, evaluation_100},
+    {reprise_signal, 6, 25, NULL},
+    {reprise_wait, 5, 25, NULL},
+    {reprise_launch, 5, 101, forward_101},
+    {reprise_launch, 5, 102, forward_102},
+    {reprise_signal, 5, 27, NULL},
+    {reprise_wait, 3, 26, NULL},
+    {reprise_wait, 3, 27, NULL},
+    {reprise_launch, 3, 103, forward_103},
+    {reprise_join, 8, 0, NULL},
 };
 
 // The backward pass with cotangents for o2m_coeff, o2o_coeff.
 static const struct reprise_step steps_backward_0[] = {
-    {reprise_fork, 4, 0, NULL},
+    {reprise_fork, 8, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
     {reprise_signal, 0, 0, NULL},
     {reprise_launch, 0, 1, backward_0_1},
     {reprise_wait, 1, 0, NULL},
     {reprise_launch, 1, 2, backward_0_2},
-    {reprise_signal, 1, 1, NULL},
+    {reprise_signal, 1, 16, NULL},
     {reprise_wait, 2, 0, NULL},
     {reprise_launch, 2, 3, backward_0_3},
     {reprise_launch, 0, 4, backward_0_4},
-    {reprise_wait, 0, 1, NULL},
     {reprise_launch, 0, 5, backward_0_5},
-    {reprise_signal, 0, 2, NULL},
+    {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 6, backward_0_6},
-    {reprise_wait, 3, 2, NULL},
-    {reprise_launch, 3, 7, backward_0_7},
-    {reprise_signal, 3, 3, NULL},
+    {reprise_signal, 0, 19, NULL},
+    {reprise_wait, 1, 1, NULL},
+    {reprise_launch, 1, 7, backward_0_7},
+    {reprise_signal, 1, 18, NULL},
     {reprise_launch, 0, 8, backward_0_8},
-    {reprise_wait, 0, 3, NULL},
     {reprise_launch, 0, 9, backward_0_9},
-    {reprise_signal, 0, 4, NULL},
+    {reprise_signal, 0, 2, NULL},
     {reprise_launch, 0, 10, backward_0_10},
-    {reprise_wait, 1, 4, NULL},
-    {reprise_launch, 1, 11, backward_0_11},
-    {reprise_signal, 1, 5, NULL},
-    {reprise_launch, 0, 12, backward_0_12},
-    {reprise_wait, 0, 5, NULL},
-    {reprise_launch, 0, 13, backward_0_13},
-    {reprise_signal, 0, 6, NULL},
-    {reprise_launch, 0, 14, backward_0_14},
-    {reprise_wait, 2, 6, NULL},
-    {reprise_launch, 2, 15, backward_0_15},
-    {reprise_signal, 2, 7, NULL},
-    {reprise_launch, 0, 16, backward_0_16},
-    {reprise_wait, 0, 7, NULL},
-    {reprise_launch, 0, 17, backward_0_17},
-    {reprise_signal, 0, 8, NULL},
-    {reprise_launch, 0, 18, backward_0_18},
-    {reprise_wait, 3, 8, NULL},
-    {reprise_launch, 3, 19, backward_0_19},
-    {reprise_wait, 1, 8, NULL},
-    {reprise_launch, 1, 20, backward_0_20},
-    {reprise_launch, 2, 21, backward_0_21},
-    {reprise_signal, 2, 9, NULL},
-    {reprise_launch, 0, 22, backward_0_22},
-    {reprise_launch, 1, 23, backward_0_23},
-    {reprise_wait, 1, 9, NULL},
-    {reprise_launch, 1, 24, backward_0_24},
-    {reprise_signal, 1, 10, NULL},
-    {reprise_launch, 1, 25, backward_0_25},
-    {reprise_wait, 3, 10, NULL},
-    {reprise_launch, 3, 26, backward_0_26},
-    {reprise_signal, 3, 11, NULL},
-    {reprise_launch, 1, 27, backward_0_27},
-    {reprise_wait, 1, 11, NULL},
-    {reprise_launch, 1, 28, backward_0_28},
-    {reprise_signal, 1, 12, NULL},
-    {reprise_launch, 1, 29, backward_0_29},
-    {reprise_wait, 2, 12, NULL},
-    {reprise_launch, 2, 30, backward_0_30},
-    {reprise_signal, 2, 13, NULL},
-    {reprise_launch, 1, 31, backward_0_31},
-    {reprise_wait, 1, 13, NULL},
-    {reprise_launch, 1, 32, backward_0_32},
-    {reprise_signal, 1, 14, NULL},
-    {reprise_launch, 1, 33, backward_0_33},
-    {reprise_wait, 0, 14, NULL},
-    {reprise_launch, 0, 34, backward_0_34},
-    {reprise_signal, 0, 15, NULL},
-    {reprise_launch, 1, 35, backward_0_35},
-    {reprise_wait, 1, 15, NULL},
-    {reprise_launch, 1, 36, backward_0_36},
-    {reprise_signal, 1, 16, NULL},
-    {reprise_launch, 1, 37, backward_0_37},
-    {reprise_wait, 3, 16, NULL},
-    {reprise_launch, 3, 38, backward_0_38},
-    {reprise_wait, 2, 16, NULL},
-    {reprise_launch, 2, 39, backward_0_39},
-    {reprise_launch, 0, 40, backward_0_40},
-    {reprise_signal, 0, 17, NULL},
-    {reprise_launch, 1, 41, backward_0_41},
-    {reprise_signal, 1, 22, NULL},
-    {reprise_launch, 2, 42, backward_0_42},
-    {reprise_wait, 2, 17, NULL},
-    {reprise_launch, 2, 43, backward_0_43},
-    {reprise_signal, 2, 18, NULL},
-    {reprise_launch, 2, 44, backward_0_44},
-    {reprise_wait, 3, 18, NULL},
-    {reprise_launch, 3, 45, backward_0_45},
-    {reprise_signal, 3, 19, NULL},
-    {reprise_launch, 2, 46, backward_0_46},
-    {reprise_wait, 2, 19, NULL},
-    {reprise_launch, 2, 47, backward_0_47},
-    {reprise_signal, 2, 20, NULL},
-    {reprise_launch, 2, 48, backward_0_48},
-    {reprise_wait, 0, 20, NULL},
-    {reprise_launch, 0, 49, backward_0_49},
     {reprise_signal, 0, 21, NULL},
-    {reprise_launch, 2, 50, backward_0_50},
-    {reprise_wait, 2, 21, NULL},
-    {reprise_launch, 2, 51, backward_0_51},
-    {reprise_signal, 2, 23, NULL},
-    {reprise_wait, 2, 22, NULL},
-    {reprise_launch, 2, 52, backward_0_52},
-    {reprise_wait, 1, 23, NULL},
-    {reprise_launch, 1, 53, backward_0_53},
-    {reprise_signal, 1, 24, NULL},
-    {reprise_launch, 2, 54, backward_0_54},
-    {reprise_wait, 2, 24, NULL},
-    {reprise_launch, 2, 55, backward_0_55},
-    {reprise_signal, 2, 25, NULL},
-    {reprise_launch, 2, 56, backward_0_56},
-    {reprise_wait, 3, 25, NULL},
+    {reprise_wait, 1, 2, NULL},
+    {reprise_launch, 1, 11, backward_0_11},
+    {reprise_signal, 1, 22, NULL},
+    {reprise_launch, 0, 12, backward_0_12},
+    {reprise_launch, 0, 13, backward_0_13},
+    {reprise_signal, 0, 3, NULL},
+    {reprise_launch, 0, 14, backward_0_14},
+    {reprise_wait, 1, 3, NULL},
+    {reprise_launch, 1, 15, backward_0_15},
+    {reprise_signal, 1, 25, NULL},
+    {reprise_launch, 0, 16, backward_0_16},
+    {reprise_launch, 0, 17, backward_0_17},
+    {reprise_signal, 0, 4, NULL},
+    {reprise_launch, 0, 18, backward_0_18},
+    {reprise_signal, 0, 23, NULL},
+    {reprise_wait, 1, 4, NULL},
+    {reprise_launch, 1, 19, backward_0_19},
+    {reprise_signal, 1, 30, NULL},
+    {reprise_wait, 3, 0, NULL},
+    {reprise_launch, 3, 20, backward_0_20},
+    {reprise_wait, 4, 0, NULL},
+    {reprise_launch, 4, 21, backward_0_21},
+    {reprise_signal, 4, 27, NULL},
+    {reprise_wait, 5, 0, NULL},
+    {reprise_launch, 5, 22, backward_0_22},
+    {reprise_launch, 3, 23, backward_0_23},
+    {reprise_launch, 3, 24, backward_0_24},
+    {reprise_signal, 3, 5, NULL},
+    {reprise_launch, 3, 25, backward_0_25},
+    {reprise_wait, 4, 5, NULL},
+    {reprise_launch, 4, 26, backward_0_26},
+    {reprise_signal, 4, 29, NULL},
+    {reprise_launch, 3, 27, backward_0_27},
+    {reprise_launch, 3, 28, backward_0_28},
+    {reprise_signal, 3, 6, NULL},
+    {reprise_launch, 3, 29, backward_0_29},
+    {reprise_signal, 3, 35, NULL},
+    {reprise_wait, 4, 6, NULL},
+    {reprise_launch, 4, 30, backward_0_30},
+    {reprise_signal, 4, 32, NULL},
+    {reprise_launch, 3, 31, backward_0_31},
+    {reprise_launch, 3, 32, backward_0_32},
+    {reprise_signal, 3, 7, NULL},
+    {reprise_launch, 3, 33, backward_0_33},
+    {reprise_wait, 4, 7, NULL},
+    {reprise_launch, 4, 34, backward_0_34},
+    {reprise_signal, 4, 37, NULL},
+    {reprise_launch, 3, 35, backward_0_35},
+    {reprise_launch, 3, 36, backward_0_36},
+    {reprise_signal, 3, 8, NULL},
+    {reprise_launch, 3, 37, backward_0_37},
+    {reprise_signal, 3, 33, NULL},
+    {reprise_wait, 4, 8, NULL},
+    {reprise_launch, 4, 38, backward_0_38},
+    {reprise_wait, 6, 0, NULL},
+    {reprise_launch, 6, 39, backward_0_39},
+    {reprise_wait, 7, 0, NULL},
+    {reprise_launch, 7, 40, backward_0_40},
+    {reprise_signal, 7, 39, NULL},
+    {reprise_launch, 2, 41, backward_0_41},
+    {reprise_launch, 6, 42, backward_0_42},
+    {reprise_launch, 6, 43, backward_0_43},
+    {reprise_signal, 6, 9, NULL},
+    {reprise_launch, 6, 44, backward_0_44},
+    {reprise_wait, 2, 9, NULL},
+    {reprise_launch, 2, 45, backward_0_45},
+    {reprise_launch, 6, 46, backward_0_46},
+    {reprise_launch, 6, 47, backward_0_47},
+    {reprise_signal, 6, 10, NULL},
+    {reprise_launch, 6, 48, backward_0_48},
+    {reprise_wait, 2, 10, NULL},
+    {reprise_launch, 2, 49, backward_0_49},
+    {reprise_launch, 6, 50, backward_0_50},
+    {reprise_launch, 6, 51, backward_0_51},
+    {reprise_signal, 6, 11, NULL},
+    {reprise_launch, 6, 52, backward_0_52},
+    {reprise_wait, 2, 11, NULL},
+    {reprise_launch, 2, 53, backward_0_53},
+    {reprise_launch, 6, 54, backward_0_54},
+    {reprise_launch, 6, 55, backward_0_55},
+    {reprise_signal, 6, 12, NULL},
+    {reprise_launch, 6, 56, backward_0_56},
+    {reprise_signal, 6, 42, NULL},
+    {reprise_wait, 3, 12, NULL},
     {reprise_launch, 3, 57, backward_0_57},
-    {reprise_launch, 0, 58, backward_0_58},
-    {reprise_signal, 0, 26, NULL},
-    {reprise_launch, 0, 59, backward_0_59},
-    {reprise_wait, 1, 26, NULL},
-    {reprise_launch, 1, 60, backward_0_60},
-    {reprise_wait, 2, 26, NULL},
-    {reprise_launch, 2, 61, backward_0_61},
-    {reprise_launch, 0, 62, backward_0_62},
-    {reprise_launch, 0, 63, backward_0_63},
-    {reprise_signal, 0, 27, NULL},
-    {reprise_launch, 0, 64, backward_0_64},
-    {reprise_wait, 3, 27, NULL},
-    {reprise_launch, 3, 65, backward_0_65},
-    {reprise_launch, 0, 66, backward_0_66},
-    {reprise_launch, 0, 67, backward_0_67},
-    {reprise_signal, 0, 28, NULL},
-    {reprise_launch, 0, 68, backward_0_68},
-    {reprise_wait, 1, 28, NULL},
-    {reprise_launch, 1, 69, backward_0_69},
-    {reprise_launch, 0, 70, backward_0_70},
-    {reprise_launch, 0, 71, backward_0_71},
-    {reprise_signal, 0, 29, NULL},
-    {reprise_launch, 0, 72, backward_0_72},
-    {reprise_wait, 2, 29, NULL},
-    {reprise_launch, 2, 73, backward_0_73},
-    {reprise_launch, 0, 74, backward_0_74},
-    {reprise_launch, 0, 75, backward_0_75},
-    {reprise_signal, 0, 30, NULL},
-    {reprise_launch, 0, 76, backward_0_76},
-    {reprise_wait, 3, 30, NULL},
-    {reprise_launch, 3, 77, backward_0_77},
-    {reprise_launch, 1, 78, backward_0_78},
+    {reprise_launch, 5, 58, backward_0_58},
+    {reprise_signal, 5, 13, NULL},
+    {reprise_launch, 5, 59, backward_0_59},
+    {reprise_signal, 5, 14, NULL},
+    {reprise_wait, 7, 13, NULL},
+    {reprise_launch, 7, 60, backward_0_60},
+    {reprise_launch, 5, 61, backward_0_61},
+    {reprise_wait, 7, 14, NULL},
+    {reprise_launch, 7, 62, backward_0_62},
+    {reprise_launch, 7, 63, backward_0_63},
+    {reprise_signal, 7, 15, NULL},
+    {reprise_launch, 7, 64, backward_0_64},
+    {reprise_wait, 5, 15, NULL},
+    {reprise_launch, 5, 65, backward_0_65},
+    {reprise_launch, 7, 66, backward_0_66},
+    {reprise_wait, 7, 16, NULL},
+    {reprise_launch, 7, 67, backward_0_67},
+    {reprise_signal, 7, 17, NULL},
+    {reprise_launch, 7, 68, backward_0_68},
+    {reprise_wait, 5, 17, NULL},
+    {reprise_launch, 5, 69, backward_0_69},
+    {reprise_launch, 7, 70, backward_0_70},
+    {reprise_wait, 7, 18, NULL},
+    {reprise_launch, 7, 71, backward_0_71},
+    {reprise_signal, 7, 20, NULL},
+    {reprise_wait, 7, 19, NULL},
+    {reprise_launch, 7, 72, backward_0_72},
+    {reprise_wait, 5, 20, NULL},
+    {reprise_launch, 5, 73, backward_0_73},
+    {reprise_launch, 7, 74, backward_0_74},
+    {reprise_wait, 7, 21, NULL},
+    {reprise_wait, 7, 22, NULL},
+    {reprise_launch, 7, 75, backward_0_75},
+    {reprise_signal, 7, 24, NULL},
+    {reprise_wait, 7, 23, NULL},
+    {reprise_launch, 7, 76, backward_0_76},
+    {reprise_wait, 4, 24, NULL},
+    {reprise_launch, 4, 77, backward_0_77},
+    {reprise_wait, 5, 22, NULL},
+    {reprise_launch, 5, 78, backward_0_78},
+    {reprise_wait, 2, 13, NULL},
     {reprise_launch, 2, 79, backward_0_79},
+    {reprise_wait, 0, 13, NULL},
     {reprise_launch, 0, 80, backward_0_80},
-    {reprise_launch, 1, 81, backward_0_81},
-    {reprise_launch, 1, 82, backward_0_82},
-    {reprise_signal, 1, 31, NULL},
-    {reprise_launch, 1, 83, backward_0_83},
+    {reprise_launch, 5, 81, backward_0_81},
+    {reprise_wait, 5, 4, NULL},
+    {reprise_launch, 5, 82, backward_0_82},
+    {reprise_signal, 5, 26, NULL},
+    {reprise_wait, 5, 25, NULL},
+    {reprise_launch, 5, 83, backward_0_83},
+    {reprise_wait, 0, 26, NULL},
+    {reprise_launch, 0, 84, backward_0_84},
+    {reprise_launch, 5, 85, backward_0_85},
+    {reprise_wait, 5, 27, NULL},
+    {reprise_launch, 5, 86, backward_0_86},
+    {reprise_signal, 5, 28, NULL},
+    {reprise_launch, 5, 87, backward_0_87},
+    {reprise_wait, 3, 28, NULL},
+    {reprise_launch, 3, 88, backward_0_88},
+    {reprise_launch, 5, 89, backward_0_89},
+    {reprise_wait, 5, 29, NULL},
+    {reprise_launch, 5, 90, backward_0_90},
+    {reprise_signal, 5, 31, NULL},
+    {reprise_wait, 5, 23, NULL},
+    {reprise_wait, 5, 30, NULL},
+    {reprise_launch, 5, 91, backward_0_91},
     {reprise_wait, 3, 31, NULL},
-    {reprise_launch, 3, 84, backward_0_84},
-    {reprise_launch, 1, 85, backward_0_85},
-    {reprise_launch, 1, 86, backward_0_86},
-    {reprise_signal, 1, 32, NULL},
-    {reprise_launch, 1, 87, backward_0_87},
-    {reprise_wait, 2, 32, NULL},
-    {reprise_launch, 2, 88, backward_0_88},
-    {reprise_launch, 1, 89, backward_0_89},
-    {reprise_launch, 1, 90, backward_0_90},
-    {reprise_signal, 1, 33, NULL},
-    {reprise_launch, 1, 91, backward_0_91},
-    {reprise_wait, 0, 33, NULL},
-    {reprise_launch, 0, 92, backward_0_92},
-    {reprise_launch, 1, 93, backward_0_93},
-    {reprise_launch, 1, 94, backward_0_94},
-    {reprise_signal, 1, 34, NULL},
-    {reprise_launch, 1, 95, backward_0_95},
+    {reprise_launch, 3, 92, backward_0_92},
+    {reprise_launch, 5, 93, backward_0_93},
+    {reprise_wait, 5, 32, NULL},
+    {reprise_launch, 5, 94, backward_0_94},
+    {reprise_signal, 5, 34, NULL},
+    {reprise_wait, 5, 33, NULL},
+    {reprise_launch, 5, 95, backward_0_95},
     {reprise_wait, 3, 34, NULL},
     {reprise_launch, 3, 96, backward_0_96},
-    {reprise_launch, 2, 97, backward_0_97},
-    {reprise_launch, 0, 98, backward_0_98},
+    {reprise_wait, 1, 35, NULL},
+    {reprise_wait, 1, 32, NULL},
+    {reprise_wait, 1, 13, NULL},
+    {reprise_launch, 1, 97, backward_0_97},
+    {reprise_signal, 1, 36, NULL},
+    {reprise_launch, 2, 98, backward_0_98},
     {reprise_launch, 1, 99, backward_0_99},
+    {reprise_wait, 2, 36, NULL},
     {reprise_launch, 2, 100, backward_0_100},
+    {reprise_wait, 2, 8, NULL},
     {reprise_launch, 2, 101, backward_0_101},
-    {reprise_signal, 2, 35, NULL},
+    {reprise_signal, 2, 38, NULL},
+    {reprise_wait, 2, 37, NULL},
     {reprise_launch, 2, 102, backward_0_102},
-    {reprise_wait, 3, 35, NULL},
-    {reprise_launch, 3, 103, backward_0_103},
+    {reprise_wait, 6, 38, NULL},
+    {reprise_launch, 6, 103, backward_0_103},
     {reprise_launch, 2, 104, backward_0_104},
+    {reprise_wait, 2, 39, NULL},
     {reprise_launch, 2, 105, backward_0_105},
-    {reprise_signal, 2, 36, NULL},
+    {reprise_signal, 2, 40, NULL},
     {reprise_launch, 2, 106, backward_0_106},
-    {reprise_wait, 0, 36, NULL},
-    {reprise_launch, 0, 107, backward_0_107},
+    {reprise_wait, 6, 40, NULL},
+    {reprise_launch, 6, 107, backward_0_107},
     {reprise_launch, 2, 108, backward_0_108},
     {reprise_launch, 2, 109, backward_0_109},
-    {reprise_signal, 2, 37, NULL},
+    {reprise_signal, 2, 41, NULL},
     {reprise_launch, 2, 110, backward_0_110},
-    {reprise_wait, 1, 37, NULL},
-    {reprise_launch, 1, 111, backward_0_111},
+    {reprise_wait, 6, 41, NULL},
+    {reprise_launch, 6, 111, backward_0_111},
     {reprise_launch, 2, 112, backward_0_112},
     {reprise_launch, 2, 113, backward_0_113},
-    {reprise_signal, 2, 38, NULL},
+    {reprise_signal, 2, 43, NULL},
+    {reprise_wait, 2, 42, NULL},
     {reprise_launch, 2, 114, backward_0_114},
-    {reprise_wait, 3, 38, NULL},
+    {reprise_wait, 3, 43, NULL},
     {reprise_launch, 3, 115, backward_0_115},
-    {reprise_join, 4, 0, NULL},
+    {reprise_join, 8, 0, NULL},
 };
 
 // The backward pass with cotangents for o2o_coeff.
 static const struct reprise_step steps_backward_1[] = {
-    {reprise_fork, 4, 0, NULL},
+    {reprise_fork, 8, 0, NULL},
     {reprise_launch, 0, 0, backward_0_58},
     {reprise_signal, 0, 0, NULL},
-    {reprise_launch, 0, 1, backward_0_59},
+    {reprise_launch, 0, 1, backward_1_1},
     {reprise_wait, 1, 0, NULL},
     {reprise_launch, 1, 2, backward_0_60},
     {reprise_wait, 2, 0, NULL},
     {reprise_launch, 2, 3, backward_0_61},
-    {reprise_launch, 0, 4, backward_0_62},
+    {reprise_launch, 0, 4, backward_1_4},
     {reprise_launch, 0, 5, backward_0_63},
     {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 6, backward_0_64},
-    {reprise_wait, 3, 1, NULL},
-    {reprise_launch, 3, 7, backward_0_65},
+    {reprise_wait, 1, 1, NULL},
+    {reprise_launch, 1, 7, backward_0_65},
     {reprise_launch, 0, 8, backward_0_66},
     {reprise_launch, 0, 9, backward_0_67},
     {reprise_signal, 0, 2, NULL},
@@ -3817,196 +4086,178 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_launch, 0, 13, backward_0_71},
     {reprise_signal, 0, 3, NULL},
     {reprise_launch, 0, 14, backward_0_72},
-    {reprise_wait, 2, 3, NULL},
-    {reprise_launch, 2, 15, backward_0_73},
+    {reprise_wait, 1, 3, NULL},
+    {reprise_launch, 1, 15, backward_0_73},
     {reprise_launch, 0, 16, backward_0_74},
     {reprise_launch, 0, 17, backward_0_75},
     {reprise_signal, 0, 4, NULL},
     {reprise_launch, 0, 18, backward_1_18},
-    {reprise_wait, 3, 4, NULL},
-    {reprise_launch, 3, 19, backward_0_77},
-    {reprise_launch, 1, 20, backward_0_78},
-    {reprise_launch, 2, 21, backward_0_79},
-    {reprise_launch, 0, 22, backward_0_80},
-    {reprise_launch, 1, 23, backward_0_81},
-    {reprise_launch, 1, 24, backward_0_82},
-    {reprise_signal, 1, 5, NULL},
-    {reprise_launch, 1, 25, backward_0_83},
-    {reprise_wait, 3, 5, NULL},
-    {reprise_launch, 3, 26, backward_0_84},
-    {reprise_launch, 1, 27, backward_0_85},
-    {reprise_launch, 1, 28, backward_0_86},
-    {reprise_signal, 1, 6, NULL},
-    {reprise_launch, 1, 29, backward_0_87},
-    {reprise_wait, 2, 6, NULL},
-    {reprise_launch, 2, 30, backward_0_88},
-    {reprise_launch, 1, 31, backward_0_89},
-    {reprise_launch, 1, 32, backward_0_90},
-    {reprise_signal, 1, 7, NULL},
-    {reprise_launch, 1, 33, backward_0_91},
-    {reprise_wait, 0, 7, NULL},
-    {reprise_launch, 0, 34, backward_0_92},
-    {reprise_launch, 1, 35, backward_0_93},
-    {reprise_launch, 1, 36, backward_0_94},
-    {reprise_signal, 1, 8, NULL},
-    {reprise_launch, 1, 37, backward_1_37},
-    {reprise_wait, 3, 8, NULL},
-    {reprise_launch, 3, 38, backward_0_96},
-    {reprise_launch, 2, 39, backward_0_97},
-    {reprise_launch, 0, 40, backward_0_98},
-    {reprise_launch, 1, 41, backward_0_99},
-    {reprise_launch, 2, 42, backward_0_100},
-    {reprise_launch, 2, 43, backward_0_101},
-    {reprise_signal, 2, 9, NULL},
-    {reprise_launch, 2, 44, backward_0_102},
-    {reprise_wait, 3, 9, NULL},
-    {reprise_launch, 3, 45, backward_0_103},
-    {reprise_launch, 2, 46, backward_0_104},
-    {reprise_launch, 2, 47, backward_0_105},
-    {reprise_signal, 2, 10, NULL},
-    {reprise_launch, 2, 48, backward_0_106},
-    {reprise_wait, 0, 10, NULL},
-    {reprise_launch, 0, 49, backward_0_107},
-    {reprise_launch, 2, 50, backward_0_108},
-    {reprise_launch, 2, 51, backward_0_109},
-    {reprise_signal, 2, 11, NULL},
-    {reprise_launch, 2, 52, backward_0_110},
-    {reprise_wait, 1, 11, NULL},
-    {reprise_launch, 1, 53, backward_0_111},
-    {reprise_launch, 2, 54, backward_0_112},
-    {reprise_launch, 2, 55, backward_0_113},
-    {reprise_signal, 2, 12, NULL},
-    {reprise_launch, 2, 56, backward_1_56},
+    {reprise_wait, 1, 4, NULL},
+    {reprise_launch, 1, 19, backward_0_77},
+    {reprise_wait, 3, 0, NULL},
+    {reprise_launch, 3, 20, backward_0_78},
+    {reprise_wait, 4, 0, NULL},
+    {reprise_launch, 4, 21, backward_0_79},
+    {reprise_wait, 5, 0, NULL},
+    {reprise_launch, 5, 22, backward_0_80},
+    {reprise_launch, 3, 23, backward_0_81},
+    {reprise_launch, 3, 24, backward_0_82},
+    {reprise_signal, 3, 5, NULL},
+    {reprise_launch, 3, 25, backward_0_83},
+    {reprise_wait, 4, 5, NULL},
+    {reprise_launch, 4, 26, backward_0_84},
+    {reprise_launch, 3, 27, backward_0_85},
+    {reprise_launch, 3, 28, backward_0_86},
+    {reprise_signal, 3, 6, NULL},
+    {reprise_launch, 3, 29, backward_0_87},
+    {reprise_wait, 4, 6, NULL},
+    {reprise_launch, 4, 30, backward_0_88},
+    {reprise_launch, 3, 31, backward_0_89},
+    {reprise_launch, 3, 32, backward_0_90},
+    {reprise_signal, 3, 7, NULL},
+    {reprise_launch, 3, 33, backward_0_91},
+    {reprise_wait, 4, 7, NULL},
+    {reprise_launch, 4, 34, backward_0_92},
+    {reprise_launch, 3, 35, backward_0_93},
+    {reprise_launch, 3, 36, backward_0_94},
+    {reprise_signal, 3, 8, NULL},
+    {reprise_launch, 3, 37, backward_1_37},
+    {reprise_wait, 4, 8, NULL},
+    {reprise_launch, 4, 38, backward_0_96},
+    {reprise_wait, 6, 0, NULL},
+    {reprise_launch, 6, 39, backward_1_39},
+    {reprise_wait, 7, 0, NULL},
+    {reprise_launch, 7, 40, backward_0_98},
+    {reprise_launch, 2, 41, backward_0_99},
+    {reprise_launch, 6, 42, backward_1_42},
+    {reprise_launch, 6, 43, backward_0_101},
+    {reprise_signal, 6, 9, NULL},
+    {reprise_launch, 6, 44, backward_0_102},
+    {reprise_wait, 2, 9, NULL},
+    {reprise_launch, 2, 45, backward_0_103},
+    {reprise_launch, 6, 46, backward_0_104},
+    {reprise_launch, 6, 47, backward_0_105},
+    {reprise_signal, 6, 10, NULL},
+    {reprise_launch, 6, 48, backward_0_106},
+    {reprise_wait, 2, 10, NULL},
+    {reprise_launch, 2, 49, backward_0_107},
+    {reprise_launch, 6, 50, backward_0_108},
+    {reprise_launch, 6, 51, backward_0_109},
+    {reprise_signal, 6, 11, NULL},
+    {reprise_launch, 6, 52, backward_0_110},
+    {reprise_wait, 2, 11, NULL},
+    {reprise_launch, 2, 53, backward_0_111},
+    {reprise_launch, 6, 54, backward_0_112},
+    {reprise_launch, 6, 55, backward_0_113},
+    {reprise_signal, 6, 12, NULL},
+    {reprise_launch, 6, 56, backward_1_56},
     {reprise_wait, 3, 12, NULL},
     {reprise_launch, 3, 57, backward_0_115},
-    {reprise_join, 4, 0, NULL},
+    {reprise_join, 8, 0, NULL},
 };
 
 // The backward pass with cotangents for o2m_coeff.
 static const struct reprise_step steps_backward_2[] = {
-    {reprise_fork, 4, 0, NULL},
+    {reprise_fork, 8, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
     {reprise_signal, 0, 0, NULL},
     {reprise_launch, 0, 1, backward_0_1},
     {reprise_wait, 1, 0, NULL},
     {reprise_launch, 1, 2, backward_0_2},
-    {reprise_signal, 1, 1, NULL},
     {reprise_wait, 2, 0, NULL},
     {reprise_launch, 2, 3, backward_0_3},
     {reprise_launch, 0, 4, backward_0_4},
-    {reprise_wait, 0, 1, NULL},
     {reprise_launch, 0, 5, backward_0_5},
-    {reprise_signal, 0, 2, NULL},
+    {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 6, backward_0_6},
-    {reprise_wait, 3, 2, NULL},
-    {reprise_launch, 3, 7, backward_0_7},
-    {reprise_signal, 3, 3, NULL},
+    {reprise_wait, 1, 1, NULL},
+    {reprise_launch, 1, 7, backward_0_7},
     {reprise_launch, 0, 8, backward_0_8},
-    {reprise_wait, 0, 3, NULL},
     {reprise_launch, 0, 9, backward_0_9},
-    {reprise_signal, 0, 4, NULL},
+    {reprise_signal, 0, 2, NULL},
     {reprise_launch, 0, 10, backward_0_10},
-    {reprise_wait, 1, 4, NULL},
+    {reprise_wait, 1, 2, NULL},
     {reprise_launch, 1, 11, backward_0_11},
-    {reprise_signal, 1, 5, NULL},
     {reprise_launch, 0, 12, backward_0_12},
-    {reprise_wait, 0, 5, NULL},
     {reprise_launch, 0, 13, backward_0_13},
-    {reprise_signal, 0, 6, NULL},
+    {reprise_signal, 0, 3, NULL},
     {reprise_launch, 0, 14, backward_0_14},
-    {reprise_wait, 2, 6, NULL},
-    {reprise_launch, 2, 15, backward_0_15},
-    {reprise_signal, 2, 7, NULL},
+    {reprise_wait, 1, 3, NULL},
+    {reprise_launch, 1, 15, backward_0_15},
     {reprise_launch, 0, 16, backward_0_16},
-    {reprise_wait, 0, 7, NULL},
     {reprise_launch, 0, 17, backward_0_17},
-    {reprise_signal, 0, 8, NULL},
+    {reprise_signal, 0, 4, NULL},
     {reprise_launch, 0, 18, backward_0_18},
-    {reprise_wait, 3, 8, NULL},
-    {reprise_launch, 3, 19, backward_0_19},
-    {reprise_wait, 1, 8, NULL},
-    {reprise_launch, 1, 20, backward_0_20},
-    {reprise_launch, 2, 21, backward_0_21},
-    {reprise_signal, 2, 9, NULL},
-    {reprise_launch, 0, 22, backward_0_22},
-    {reprise_launch, 1, 23, backward_0_23},
-    {reprise_wait, 1, 9, NULL},
-    {reprise_launch, 1, 24, backward_0_24},
-    {reprise_signal, 1, 10, NULL},
-    {reprise_launch, 1, 25, backward_0_25},
-    {reprise_wait, 3, 10, NULL},
-    {reprise_launch, 3, 26, backward_0_26},
-    {reprise_signal, 3, 11, NULL},
-    {reprise_launch, 1, 27, backward_0_27},
-    {reprise_wait, 1, 11, NULL},
-    {reprise_launch, 1, 28, backward_0_28},
-    {reprise_signal, 1, 12, NULL},
-    {reprise_launch, 1, 29, backward_0_29},
-    {reprise_wait, 2, 12, NULL},
-    {reprise_launch, 2, 30, backward_0_30},
-    {reprise_signal, 2, 13, NULL},
-    {reprise_launch, 1, 31, backward_0_31},
-    {reprise_wait, 1, 13, NULL},
-    {reprise_launch, 1, 32, backward_0_32},
-    {reprise_signal, 1, 14, NULL},
-    {reprise_launch, 1, 33, backward_0_33},
-    {reprise_wait, 0, 14, NULL},
-    {reprise_launch, 0, 34, backward_0_34},
-    {reprise_signal, 0, 15, NULL},
-    {reprise_launch, 1, 35, backward_0_35},
-    {reprise_wait, 1, 15, NULL},
-    {reprise_launch, 1, 36, backward_0_36},
-    {reprise_signal, 1, 16, NULL},
-    {reprise_launch, 1, 37, backward_0_37},
-    {reprise_wait, 3, 16, NULL},
-    {reprise_launch, 3, 38, backward_0_38},
-    {reprise_wait, 2, 16, NULL},
-    {reprise_launch, 2, 39, backward_0_39},
-    {reprise_launch, 0, 40, backward_0_40},
-    {reprise_signal, 0, 17, NULL},
-    {reprise_launch, 1, 41, backward_0_41},
-    {reprise_signal, 1, 22, NULL},
-    {reprise_launch, 2, 42, backward_0_42},
-    {reprise_wait, 2, 17, NULL},
-    {reprise_launch, 2, 43, backward_0_43},
-    {reprise_signal, 2, 18, NULL},
-    {reprise_launch, 2, 44, backward_0_44},
-    {reprise_wait, 3, 18, NULL},
-    {reprise_launch, 3, 45, backward_0_45},
-    {reprise_signal, 3, 19, NULL},
-    {reprise_launch, 2, 46, backward_0_46},
-    {reprise_wait, 2, 19, NULL},
-    {reprise_launch, 2, 47, backward_0_47},
-    {reprise_signal, 2, 20, NULL},
-    {reprise_launch, 2, 48, backward_0_48},
-    {reprise_wait, 0, 20, NULL},
-    {reprise_launch, 0, 49, backward_0_49},
-    {reprise_signal, 0, 21, NULL},
-    {reprise_launch, 2, 50, backward_0_50},
-    {reprise_wait, 2, 21, NULL},
-    {reprise_launch, 2, 51, backward_0_51},
-    {reprise_signal, 2, 23, NULL},
-    {reprise_wait, 2, 22, NULL},
-    {reprise_launch, 2, 52, backward_0_52},
-    {reprise_wait, 1, 23, NULL},
-    {reprise_launch, 1, 53, backward_0_53},
-    {reprise_signal, 1, 24, NULL},
-    {reprise_launch, 2, 54, backward_0_54},
-    {reprise_wait, 2, 24, NULL},
-    {reprise_launch, 2, 55, backward_0_55},
-    {reprise_signal, 2, 25, NULL},
-    {reprise_launch, 2, 56, backward_0_56},
-    {reprise_wait, 3, 25, NULL},
+    {reprise_wait, 1, 4, NULL},
+    {reprise_launch, 1, 19, backward_0_19},
+    {reprise_wait, 3, 0, NULL},
+    {reprise_launch, 3, 20, backward_0_20},
+    {reprise_wait, 4, 0, NULL},
+    {reprise_launch, 4, 21, backward_0_21},
+    {reprise_wait, 5, 0, NULL},
+    {reprise_launch, 5, 22, backward_0_22},
+    {reprise_launch, 3, 23, backward_0_23},
+    {reprise_launch, 3, 24, backward_0_24},
+    {reprise_signal, 3, 5, NULL},
+    {reprise_launch, 3, 25, backward_0_25},
+    {reprise_wait, 4, 5, NULL},
+    {reprise_launch, 4, 26, backward_0_26},
+    {reprise_launch, 3, 27, backward_0_27},
+    {reprise_launch, 3, 28, backward_0_28},
+    {reprise_signal, 3, 6, NULL},
+    {reprise_launch, 3, 29, backward_0_29},
+    {reprise_wait, 4, 6, NULL},
+    {reprise_launch, 4, 30, backward_0_30},
+    {reprise_launch, 3, 31, backward_0_31},
+    {reprise_launch, 3, 32, backward_0_32},
+    {reprise_signal, 3, 7, NULL},
+    {reprise_launch, 3, 33, backward_0_33},
+    {reprise_wait, 4, 7, NULL},
+    {reprise_launch, 4, 34, backward_0_34},
+    {reprise_launch, 3, 35, backward_0_35},
+    {reprise_launch, 3, 36, backward_0_36},
+    {reprise_signal, 3, 8, NULL},
+    {reprise_launch, 3, 37, backward_0_37},
+    {reprise_wait, 4, 8, NULL},
+    {reprise_launch, 4, 38, backward_0_38},
+    {reprise_wait, 6, 0, NULL},
+    {reprise_launch, 6, 39, backward_0_39},
+    {reprise_wait, 7, 0, NULL},
+    {reprise_launch, 7, 40, backward_0_40},
+    {reprise_launch, 2, 41, backward_0_41},
+    {reprise_launch, 6, 42, backward_0_42},
+    {reprise_launch, 6, 43, backward_0_43},
+    {reprise_signal, 6, 9, NULL},
+    {reprise_launch, 6, 44, backward_0_44},
+    {reprise_wait, 2, 9, NULL},
+    {reprise_launch, 2, 45, backward_0_45},
+    {reprise_launch, 6, 46, backward_0_46},
+    {reprise_launch, 6, 47, backward_0_47},
+    {reprise_signal, 6, 10, NULL},
+    {reprise_launch, 6, 48, backward_0_48},
+    {reprise_wait, 2, 10, NULL},
+    {reprise_launch, 2, 49, backward_0_49},
+    {reprise_launch, 6, 50, backward_0_50},
+    {reprise_launch, 6, 51, backward_0_51},
+    {reprise_signal, 6, 11, NULL},
+    {reprise_launch, 6, 52, backward_0_52},
+    {reprise_wait, 2, 11, NULL},
+    {reprise_launch, 2, 53, backward_0_53},
+    {reprise_launch, 6, 54, backward_0_54},
+    {reprise_launch, 6, 55, backward_0_55},
+    {reprise_signal, 6, 12, NULL},
+    {reprise_launch, 6, 56, backward_0_56},
+    {reprise_wait, 3, 12, NULL},
     {reprise_launch, 3, 57, backward_0_57},
-    {reprise_join, 4, 0, NULL},
+    {reprise_join, 8, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
-    {steps_forward_training, 81, 105},
-    {steps_forward_evaluation, 81, 81},
-    {steps_backward_0, 200, 176},
-    {steps_backward_1, 87, 88},
-    {steps_backward_2, 115, 88},
+    {steps_forward_training, 91, 81},
+    {steps_forward_evaluation, 139, 81},
+    {steps_backward_0, 220, 154},
+    {steps_backward_1, 92, 76},
+    {steps_backward_2, 92, 76},
 };
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -4014,42 +4265,92 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
   switch (lane) {
   case 0:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 528) * 336);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 528) * 504);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 528) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 528) * 252);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 1024), 528) * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 176) * 576);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 528) * 384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560) * 5376);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 384);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 192);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 192);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 128);
     break;
   case 1:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 1512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 528) * 168);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 528) * 128);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1560) * 5376);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 252);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 1512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 252);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120) * 5376);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 128);
     break;
   case 2:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 512), 528) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 176) * 756);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 1024), 528) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 528) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390) * 21504);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 2688);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 504);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 504);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 176) * 576);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 128);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241) * 2688);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 128);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 128);
     break;
   case 3:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 384);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 192);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 2304);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 176) * 756);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 192);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 176) * 1152);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+    break;
+  case 4:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 252);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 768);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 2304);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 176) * 1152);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188) * 7056);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755) * 1764);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 176) * 756);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 252);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241) * 2688);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
+    break;
+  case 5:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 504);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 1512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 504);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 128);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 128);
+    break;
+  case 6:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 176) * 576);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+    break;
+  case 7:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 336);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120) * 5376);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 336);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
     break;
   default:
     break;
@@ -4069,11 +4370,11 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
   elements = larger(elements, 1764);
   elements = larger(elements, 189);
   elements = larger(elements, 21);
-  elements = larger(elements, 21 * n * h * w / 256);
   elements = larger(elements, 21 * n * h * w / 32);
-  elements = larger(elements, 21 * n * h * w / 512);
   elements = larger(elements, 256);
   elements = larger(elements, 288);
+  elements = larger(elements, 3 * n * h * w / 32);
+  elements = larger(elements, 3 * n * h * w / 64);
   elements = larger(elements, 32);
   elements = larger(elements, 378);
   elements = larger(elements, 42);
@@ -4091,11 +4392,11 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_9ecd6881_coefficients_stage = {
     .format = reprise_context_format,
-    .plan = "071d0f1d650d09715c57bbe19608ed092d43e4342125ec56f9989b173d9af3b0",
+    .plan = "83f518ff7d4504717b64e1cf7b32ac43c7cea13cd25d7d5f59147bb368e74773",
     .storages = 398,
     .kernels = kernel_end,
-    .lanes = 4,
-    .events = 39,
+    .lanes = 8,
+    .events = 44,
     .programs = 5,
     .packed = 26624,
     .kernel_name = kernel_names,

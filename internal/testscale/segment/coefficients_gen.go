@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // CoefficientsDigest is the SHA-256 of the plan of stage coefficients.
-const CoefficientsDigest = "071d0f1d650d09715c57bbe19608ed092d43e4342125ec56f9989b173d9af3b0"
+const CoefficientsDigest = "83f518ff7d4504717b64e1cf7b32ac43c7cea13cd25d7d5f59147bb368e74773"
 
 // CoefficientsKernels is the SHA-256 of the CUDA and C text of stage coefficients, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const CoefficientsKernels = "28905a180b4150f15e60761a6a72699095e9714dfeb9dea5d435ffa4303fa183"
+const CoefficientsKernels = "93b90279b2e9f22f091f9b07b84ca0678a725e38d898483e765b1012474470ca"
 
 //go:embed coefficients_plan.json
 var planCoefficients []byte

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FeaturesDigest is the SHA-256 of the plan of stage features.
-const FeaturesDigest = "6e1b1b7523bcf6427ed12b04adb64c9c85ed46e7faf362acf61682b0bb461e80"
+const FeaturesDigest = "a2e7f89deaf2ee586592faefb40628e2325f21a21c6c43ca8eb1fc100a1f1fd6"
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "054db7c8ee7ffde8facd967aeef2efcf207a40ef0fced64f78ea2516e4373db6"
+const FeaturesKernels = "39f9fa13bf4825865cf67c9c31d6655509dae2b4642ed1f148554100677f1711"
 
 //go:embed features_plan.json
 var planFeatures []byte

@@ -36,11 +36,17 @@ struct reprise_tensor {
   int64_t stride[4];
 };
 
-// One convolution or its input gradient; for the latter input is dY and output dX.
+// One convolution or its input gradient; for the latter input is dY and output
+// dX. partial and what follows belong to the sums that a launch takes of its
+// result on the way: batch statistics, which count the batch, or the sums of the
+// gradient of the batch norm below, whose input is below.
 struct reprise_convolution_arguments {
   struct reprise_map input, output;
   uint64_t weight, bias;
   int32_t batch, input_height, input_width, output_height, output_width;
+  uint64_t partial, batches;
+  struct reprise_map below;
+  uint64_t mean, rstd, scale, shift;
 };
 
 // The first pass of a weight gradient: span pixels of dY for each split.
@@ -70,6 +76,21 @@ struct reprise_pack_arguments {
 struct reprise_elementwise_arguments {
   struct reprise_tensor y, a, b;
   int64_t extent[4];
+};
+
+// y from up to three inputs, each times one element at the address factor.
+struct reprise_combination_arguments {
+  struct reprise_tensor y, x[3];
+  int64_t extent[4];
+  uint64_t factor[3];
+};
+
+// Matrices {outer, inner, rows, columns} and the sums of parts of each.
+struct reprise_matrix_norm_arguments {
+  struct reprise_tensor x, y;
+  int64_t extent[4];
+  uint64_t partial;
+  int32_t parts;
 };
 
 // Kernels with one coefficient a channel: the inner dimension is the channel.
@@ -116,18 +137,18 @@ typedef struct reprise_context context;
 enum {
   k_channel_sum_finish_32_n = 0,
   k_channel_sum_partial_1_32_8_4_e = 1,
-  k_convolution_e_shape_128_32_1_1_1_64_32_n_y_y_y_n_e = 2,
-  k_convolution_e_shape_128_32_1_1_1_64_64_y_y_y_n_n_e = 3,
-  k_convolution_e_shape_64_32_1_1_1_64_32_n_y_y_y_n_e = 4,
-  k_convolution_e_shape_64_32_1_1_1_64_64_y_y_y_n_n_e = 5,
+  k_convolution_e_shape_128_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums = 2,
+  k_convolution_e_shape_128_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 3,
+  k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums = 4,
+  k_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 5,
   k_elementwise_add_operation_n_1_8_e_e_e = 6,
   k_elementwise_copy_operation_n_1_8_e_e_s = 7,
   k_elementwise_copy_operation_y_1_1_e_e_e = 8,
   k_pack_weights_e = 9,
   k_upsample_32_8_e_e = 10,
   k_upsample_gradient_32_8_n_e_e = 11,
-  k_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_y_y = 12,
-  k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y = 13,
+  k_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y = 12,
+  k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y = 13,
   k_weight_gradient_reduce_128_32_1_1_n = 14,
   k_weight_gradient_reduce_64_32_1_1_n = 15,
   kernel_end
@@ -136,18 +157,18 @@ enum {
 static const char *const kernel_names[] = {
     "reprise_segment_50fbc247_fusion_channel_sum_finish_32_n",
     "reprise_segment_50fbc247_fusion_channel_sum_partial_1_32_8_4_e",
-    "reprise_segment_50fbc247_fusion_convolution_e_shape_128_32_1_1_1_64_32_n_y_y_y_n_e",
-    "reprise_segment_50fbc247_fusion_convolution_e_shape_128_32_1_1_1_64_64_y_y_y_n_n_e",
-    "reprise_segment_50fbc247_fusion_convolution_e_shape_64_32_1_1_1_64_32_n_y_y_y_n_e",
-    "reprise_segment_50fbc247_fusion_convolution_e_shape_64_32_1_1_1_64_64_y_y_y_n_n_e",
+    "reprise_segment_50fbc247_fusion_convolution_e_shape_128_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums",
+    "reprise_segment_50fbc247_fusion_convolution_e_shape_128_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
+    "reprise_segment_50fbc247_fusion_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums",
+    "reprise_segment_50fbc247_fusion_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
     "reprise_segment_50fbc247_fusion_elementwise_add_operation_n_1_8_e_e_e",
     "reprise_segment_50fbc247_fusion_elementwise_copy_operation_n_1_8_e_e_s",
     "reprise_segment_50fbc247_fusion_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_segment_50fbc247_fusion_pack_weights_e",
     "reprise_segment_50fbc247_fusion_upsample_32_8_e_e",
     "reprise_segment_50fbc247_fusion_upsample_gradient_32_8_n_e_e",
-    "reprise_segment_50fbc247_fusion_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_y_y",
-    "reprise_segment_50fbc247_fusion_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y",
+    "reprise_segment_50fbc247_fusion_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y",
+    "reprise_segment_50fbc247_fusion_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y",
     "reprise_segment_50fbc247_fusion_weight_gradient_reduce_128_32_1_1_n",
     "reprise_segment_50fbc247_fusion_weight_gradient_reduce_64_32_1_1_n",
     NULL,
@@ -201,7 +222,7 @@ static CUresult forward_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 8, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 0 * e, .bias = at(c, 5, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_y_y_y_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -237,7 +258,7 @@ static CUresult forward_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 11, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 2048 * e, .bias = at(c, 7, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_32_1_1_1_64_32_n_y_y_y_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_128_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -309,7 +330,7 @@ static CUresult backward_0_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 23, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 15, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_32_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_128_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -320,11 +341,11 @@ static CUresult backward_0_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 23, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 23, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1024), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 19, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 19, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1024))};
     r = launch(c, k_weight_gradient_reduce_128_32_1_1_n, lane, 128, 1, 1, 256, &a);
   }
   return r;
@@ -336,11 +357,11 @@ static CUresult backward_0_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 23, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .dshift = at(c, 20, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
-    r = launch(c, k_channel_sum_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 23, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .dshift = at(c, 20, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
+    r = launch(c, k_channel_sum_partial_1_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 23, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .dshift = at(c, 20, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 23, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .dshift = at(c, 20, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
     r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -389,7 +410,7 @@ static CUresult backward_0_9(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 25, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 14, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_y_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -400,11 +421,11 @@ static CUresult backward_0_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 25, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 25, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 17, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 17, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048))};
     r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
   }
   return r;
@@ -416,11 +437,11 @@ static CUresult backward_0_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 25, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .dshift = at(c, 18, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
-    r = launch(c, k_channel_sum_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 512), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 25, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .dshift = at(c, 18, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    r = launch(c, k_channel_sum_partial_1_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 25, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .dshift = at(c, 18, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 25, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .dshift = at(c, 18, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
     r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -434,57 +455,64 @@ static CUresult add(context *c, CUdeviceptr y, CUdeviceptr a, int64_t elements) 
 // The forward pass in training.
 static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, -1, pack_0},
+    {reprise_fork, 2, 0, NULL},
     {reprise_launch, 0, 0, forward_0},
     {reprise_launch, 0, 1, forward_1},
     {reprise_launch, 0, 2, forward_2},
-    {reprise_launch, 0, 3, forward_3},
-    {reprise_launch, 0, 4, forward_4},
+    {reprise_launch, 1, 3, forward_3},
+    {reprise_launch, 1, 4, forward_4},
+    {reprise_signal, 1, 0, NULL},
+    {reprise_wait, 0, 0, NULL},
     {reprise_launch, 0, 5, forward_5},
+    {reprise_join, 2, 0, NULL},
 };
 
 // The forward pass in evaluation.
 static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 0, -1, pack_0},
+    {reprise_fork, 2, 0, NULL},
     {reprise_launch, 0, 0, forward_0},
     {reprise_launch, 0, 1, forward_1},
     {reprise_launch, 0, 2, forward_2},
-    {reprise_launch, 0, 3, forward_3},
-    {reprise_launch, 0, 4, forward_4},
+    {reprise_launch, 1, 3, forward_3},
+    {reprise_launch, 1, 4, forward_4},
+    {reprise_signal, 1, 0, NULL},
+    {reprise_wait, 0, 0, NULL},
     {reprise_launch, 0, 5, forward_5},
+    {reprise_join, 2, 0, NULL},
 };
 
 // The backward pass with cotangents for fused.
 static const struct reprise_step steps_backward_0[] = {
-    {reprise_fork, 4, 0, NULL},
+    {reprise_fork, 5, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
     {reprise_signal, 0, 1, NULL},
-    {reprise_launch, 0, 1, backward_0_1},
-    {reprise_launch, 0, 2, backward_0_2},
-    {reprise_signal, 0, 0, NULL},
-    {reprise_launch, 0, 3, backward_0_3},
-    {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 4, backward_0_4},
+    {reprise_launch, 1, 1, backward_0_1},
+    {reprise_launch, 1, 2, backward_0_2},
+    {reprise_signal, 1, 0, NULL},
+    {reprise_launch, 1, 3, backward_0_3},
+    {reprise_wait, 0, 0, NULL},
+    {reprise_launch, 0, 4, backward_0_4},
     {reprise_wait, 2, 0, NULL},
     {reprise_launch, 2, 5, backward_0_5},
     {reprise_wait, 3, 1, NULL},
     {reprise_launch, 3, 6, backward_0_6},
-    {reprise_signal, 3, 2, NULL},
-    {reprise_launch, 0, 7, backward_0_7},
+    {reprise_wait, 4, 1, NULL},
+    {reprise_launch, 4, 7, backward_0_7},
+    {reprise_launch, 4, 8, backward_0_8},
+    {reprise_signal, 4, 2, NULL},
+    {reprise_launch, 4, 9, backward_0_9},
     {reprise_wait, 0, 2, NULL},
-    {reprise_launch, 0, 8, backward_0_8},
-    {reprise_signal, 0, 3, NULL},
-    {reprise_launch, 0, 9, backward_0_9},
-    {reprise_wait, 1, 3, NULL},
-    {reprise_launch, 1, 10, backward_0_10},
-    {reprise_wait, 2, 3, NULL},
-    {reprise_launch, 2, 11, backward_0_11},
-    {reprise_join, 4, 0, NULL},
+    {reprise_launch, 0, 10, backward_0_10},
+    {reprise_wait, 1, 2, NULL},
+    {reprise_launch, 1, 11, backward_0_11},
+    {reprise_join, 5, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
-    {steps_forward_training, 7, 7},
-    {steps_forward_evaluation, 7, 7},
-    {steps_backward_0, 24, 16},
+    {steps_forward_training, 11, 7},
+    {steps_forward_evaluation, 11, 7},
+    {steps_backward_0, 23, 16},
 };
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -492,16 +520,18 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
   switch (lane) {
   case 0:
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1024) * 16384);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048) * 8192);
     break;
   case 1:
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024) * 8192);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 128);
     break;
   case 2:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 512), 528) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 528) * 128);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 128);
     break;
   case 3:
+    break;
+  case 4:
     break;
   default:
     break;
@@ -524,11 +554,11 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_50fbc247_fusion_stage = {
     .format = reprise_context_format,
-    .plan = "d480887db079e26aea1814bb2237c3b3200f5bfbbdb564765396233f01101595",
+    .plan = "cbf39e1a5ad61e7cea3f0640a8b3a4207a9a9b8821bff4838825598c317b1818",
     .storages = 26,
     .kernels = kernel_end,
-    .lanes = 4,
-    .events = 4,
+    .lanes = 5,
+    .events = 3,
     .programs = 3,
     .packed = 6144,
     .kernel_name = kernel_names,

@@ -36,11 +36,17 @@ struct reprise_tensor {
   int64_t stride[4];
 };
 
-// One convolution or its input gradient; for the latter input is dY and output dX.
+// One convolution or its input gradient; for the latter input is dY and output
+// dX. partial and what follows belong to the sums that a launch takes of its
+// result on the way: batch statistics, which count the batch, or the sums of the
+// gradient of the batch norm below, whose input is below.
 struct reprise_convolution_arguments {
   struct reprise_map input, output;
   uint64_t weight, bias;
   int32_t batch, input_height, input_width, output_height, output_width;
+  uint64_t partial, batches;
+  struct reprise_map below;
+  uint64_t mean, rstd, scale, shift;
 };
 
 // The first pass of a weight gradient: span pixels of dY for each split.
@@ -70,6 +76,21 @@ struct reprise_pack_arguments {
 struct reprise_elementwise_arguments {
   struct reprise_tensor y, a, b;
   int64_t extent[4];
+};
+
+// y from up to three inputs, each times one element at the address factor.
+struct reprise_combination_arguments {
+  struct reprise_tensor y, x[3];
+  int64_t extent[4];
+  uint64_t factor[3];
+};
+
+// Matrices {outer, inner, rows, columns} and the sums of parts of each.
+struct reprise_matrix_norm_arguments {
+  struct reprise_tensor x, y;
+  int64_t extent[4];
+  uint64_t partial;
+  int32_t parts;
 };
 
 // Kernels with one coefficient a channel: the inner dimension is the channel.
@@ -120,109 +141,115 @@ enum {
   k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n = 3,
   k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n = 4,
   k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n = 5,
-  k_batch_statistics_partial_1_128_8_16_e = 6,
-  k_batch_statistics_partial_1_16_8_2_e = 7,
-  k_batch_statistics_partial_1_21_1_32_e = 8,
-  k_batch_statistics_partial_1_32_8_4_e = 9,
-  k_batch_statistics_partial_1_42_2_32_e = 10,
-  k_batch_statistics_partial_1_64_8_8_e = 11,
-  k_channel_sum_finish_4_n = 12,
-  k_channel_sum_partial_3_4_4_1_e = 13,
-  k_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e = 14,
-  k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e = 15,
-  k_convolution_e_shape_16_16_1_1_1_128_16_n_y_y_n_n_e = 16,
-  k_convolution_e_shape_16_16_1_1_1_128_16_y_y_y_n_n_e = 17,
-  k_convolution_e_shape_16_4_1_1_1_128_16_n_y_y_y_n_e = 18,
-  k_convolution_e_shape_16_4_1_1_1_128_16_y_n_y_n_n_e = 19,
-  k_convolution_e_shape_21_21_1_1_1_64_32_n_n_n_n_n_e = 20,
-  k_convolution_e_shape_21_21_1_1_1_64_32_y_n_n_n_n_e = 21,
-  k_convolution_e_shape_21_4_1_1_1_64_16_n_n_y_y_n_e = 22,
-  k_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_n_n_e = 23,
-  k_convolution_e_shape_32_16_1_1_1_128_16_n_y_y_n_n_e = 24,
-  k_convolution_e_shape_32_16_1_1_1_128_32_y_y_y_n_n_e = 25,
-  k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e = 26,
-  k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e = 27,
-  k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_y_n_e = 28,
-  k_convolution_e_shape_42_4_1_1_1_64_64_y_n_y_n_n_e = 29,
-  k_convolution_e_shape_64_21_1_1_1_64_32_n_y_n_n_n_e = 30,
-  k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_n_n_e = 31,
-  k_depthwise_128_3_1_4_16_n_n_n_e_e = 32,
-  k_depthwise_128_3_1_4_16_y_n_n_e_e = 33,
-  k_depthwise_128_3_1_4_16_y_n_y_e_e = 34,
-  k_depthwise_16_3_1_4_4_n_n_n_e_e = 35,
-  k_depthwise_16_3_1_4_4_y_n_n_e_e = 36,
-  k_depthwise_21_3_1_1_16_n_n_n_e_e = 37,
-  k_depthwise_21_3_1_1_16_y_n_n_e_e = 38,
-  k_depthwise_32_3_1_4_8_n_n_n_e_e = 39,
-  k_depthwise_32_3_1_4_8_y_n_n_e_e = 40,
-  k_depthwise_32_3_1_4_8_y_n_y_e_e = 41,
-  k_depthwise_42_3_1_2_16_n_n_n_e_e = 42,
-  k_depthwise_42_3_1_2_16_y_n_n_e_e = 43,
-  k_depthwise_64_3_1_4_16_n_n_n_e_e = 44,
-  k_depthwise_64_3_1_4_16_y_n_n_e_e = 45,
-  k_depthwise_64_3_1_4_16_y_n_y_e_e = 46,
-  k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e = 47,
-  k_depthwise_weight_gradient_partial_16_3_1_4_4_e_e = 48,
-  k_depthwise_weight_gradient_partial_21_3_1_1_32_e_e = 49,
-  k_depthwise_weight_gradient_partial_32_3_1_4_8_e_e = 50,
-  k_depthwise_weight_gradient_partial_42_3_1_2_32_e_e = 51,
-  k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e = 52,
-  k_elementwise_copy_operation_y_1_1_e_e_e = 53,
-  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 54,
-  k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e = 55,
-  k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e = 56,
-  k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e = 57,
-  k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e = 58,
-  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 59,
-  k_normalize_reduce_finish_128 = 60,
-  k_normalize_reduce_finish_16 = 61,
-  k_normalize_reduce_finish_21 = 62,
-  k_normalize_reduce_finish_32 = 63,
-  k_normalize_reduce_finish_42 = 64,
-  k_normalize_reduce_finish_64 = 65,
-  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 66,
-  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 67,
-  k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e = 68,
-  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 69,
-  k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e = 70,
-  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 71,
-  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 72,
-  k_normalize_silu_0x00000000u_n_1_16_8_e_e_e = 73,
-  k_normalize_silu_0x00000000u_n_1_21_1_e_e_e = 74,
-  k_normalize_silu_0x00000000u_n_1_32_8_e_e_e = 75,
-  k_normalize_silu_0x00000000u_n_1_42_2_e_e_e = 76,
-  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 77,
-  k_pack_weights_e = 78,
-  k_running_statistics_128_0x3727c5acu = 79,
-  k_running_statistics_16_0x3727c5acu = 80,
-  k_running_statistics_21_0x3727c5acu = 81,
-  k_running_statistics_32_0x3727c5acu = 82,
-  k_running_statistics_42_0x3727c5acu = 83,
-  k_running_statistics_64_0x3727c5acu = 84,
-  k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n = 85,
-  k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_y_y = 86,
-  k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_y_n = 87,
-  k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n = 88,
-  k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_n = 89,
-  k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y = 90,
-  k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n = 91,
-  k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_n = 92,
-  k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n = 93,
-  k_weight_gradient_reduce_128_42_1_1_n = 94,
-  k_weight_gradient_reduce_16_16_1_1_n = 95,
-  k_weight_gradient_reduce_16_4_1_1_n = 96,
-  k_weight_gradient_reduce_1_128_9_1_n = 97,
-  k_weight_gradient_reduce_1_16_9_1_n = 98,
-  k_weight_gradient_reduce_1_21_9_1_n = 99,
-  k_weight_gradient_reduce_1_32_9_1_n = 100,
-  k_weight_gradient_reduce_1_42_9_1_n = 101,
-  k_weight_gradient_reduce_1_64_9_1_n = 102,
-  k_weight_gradient_reduce_21_21_1_1_n = 103,
-  k_weight_gradient_reduce_21_4_1_1_n = 104,
-  k_weight_gradient_reduce_32_16_1_1_n = 105,
-  k_weight_gradient_reduce_42_42_1_1_n = 106,
-  k_weight_gradient_reduce_42_4_1_1_n = 107,
-  k_weight_gradient_reduce_64_21_1_1_n = 108,
+  k_channel_sum_finish_4_n = 6,
+  k_channel_sum_partial_3_4_4_1_e = 7,
+  k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 8,
+  k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 9,
+  k_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 10,
+  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 11,
+  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 12,
+  k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 13,
+  k_convolution_e_shape_16_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums = 14,
+  k_convolution_e_shape_16_4_1_1_1_128_16_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 15,
+  k_convolution_e_shape_16_4_1_1_1_128_16_y_n_n_8_n_n_e_no_sums = 16,
+  k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 17,
+  k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 18,
+  k_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 19,
+  k_convolution_e_shape_21_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums = 20,
+  k_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 21,
+  k_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums = 22,
+  k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 23,
+  k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 24,
+  k_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 25,
+  k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 26,
+  k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 27,
+  k_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 28,
+  k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums = 29,
+  k_convolution_e_shape_42_4_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 30,
+  k_convolution_e_shape_42_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums = 31,
+  k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 32,
+  k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 33,
+  k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 34,
+  k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums = 35,
+  k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums = 36,
+  k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums = 37,
+  k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums = 38,
+  k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums = 39,
+  k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums = 40,
+  k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 41,
+  k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums = 42,
+  k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums = 43,
+  k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 44,
+  k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums = 45,
+  k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums = 46,
+  k_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums = 47,
+  k_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums = 48,
+  k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums = 49,
+  k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums = 50,
+  k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 51,
+  k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums = 52,
+  k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums = 53,
+  k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums = 54,
+  k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums = 55,
+  k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e = 56,
+  k_depthwise_weight_gradient_partial_16_3_1_4_4_e_e = 57,
+  k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e = 58,
+  k_depthwise_weight_gradient_partial_32_3_1_4_8_e_e = 59,
+  k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e = 60,
+  k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e = 61,
+  k_elementwise_copy_operation_y_1_1_e_e_e = 62,
+  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 63,
+  k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e = 64,
+  k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e = 65,
+  k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e = 66,
+  k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e = 67,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 68,
+  k_normalize_reduce_finish_128 = 69,
+  k_normalize_reduce_finish_16 = 70,
+  k_normalize_reduce_finish_21 = 71,
+  k_normalize_reduce_finish_32 = 72,
+  k_normalize_reduce_finish_42 = 73,
+  k_normalize_reduce_finish_64 = 74,
+  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 75,
+  k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e = 76,
+  k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e = 77,
+  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 78,
+  k_normalize_silu_0x00000000u_n_1_16_8_e_e_e = 79,
+  k_normalize_silu_0x00000000u_n_1_21_8_e_e_e = 80,
+  k_normalize_silu_0x00000000u_n_1_32_8_e_e_e = 81,
+  k_normalize_silu_0x00000000u_n_1_42_8_e_e_e = 82,
+  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 83,
+  k_pack_weights_e = 84,
+  k_running_statistics_128_0x3727c5acu = 85,
+  k_running_statistics_16_0x3727c5acu = 86,
+  k_running_statistics_21_0x3727c5acu = 87,
+  k_running_statistics_32_0x3727c5acu = 88,
+  k_running_statistics_42_0x3727c5acu = 89,
+  k_running_statistics_64_0x3727c5acu = 90,
+  k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y = 91,
+  k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y = 92,
+  k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n = 93,
+  k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y = 94,
+  k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n = 95,
+  k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y = 96,
+  k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y = 97,
+  k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n = 98,
+  k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y = 99,
+  k_weight_gradient_reduce_128_42_1_1_n = 100,
+  k_weight_gradient_reduce_16_16_1_1_n = 101,
+  k_weight_gradient_reduce_16_4_1_1_n = 102,
+  k_weight_gradient_reduce_1_128_9_1_n = 103,
+  k_weight_gradient_reduce_1_16_9_1_n = 104,
+  k_weight_gradient_reduce_1_21_9_1_n = 105,
+  k_weight_gradient_reduce_1_32_9_1_n = 106,
+  k_weight_gradient_reduce_1_42_9_1_n = 107,
+  k_weight_gradient_reduce_1_64_9_1_n = 108,
+  k_weight_gradient_reduce_21_21_1_1_n = 109,
+  k_weight_gradient_reduce_21_4_1_1_n = 110,
+  k_weight_gradient_reduce_32_16_1_1_n = 111,
+  k_weight_gradient_reduce_42_42_1_1_n = 112,
+  k_weight_gradient_reduce_42_4_1_1_n = 113,
+  k_weight_gradient_reduce_64_21_1_1_n = 114,
   kernel_end
 };
 
@@ -233,59 +260,68 @@ static const char *const kernel_names[] = {
     "reprise_segment_63e38c13_head_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n",
     "reprise_segment_63e38c13_head_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n",
     "reprise_segment_63e38c13_head_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_63e38c13_head_batch_statistics_partial_1_128_8_16_e",
-    "reprise_segment_63e38c13_head_batch_statistics_partial_1_16_8_2_e",
-    "reprise_segment_63e38c13_head_batch_statistics_partial_1_21_1_32_e",
-    "reprise_segment_63e38c13_head_batch_statistics_partial_1_32_8_4_e",
-    "reprise_segment_63e38c13_head_batch_statistics_partial_1_42_2_32_e",
-    "reprise_segment_63e38c13_head_batch_statistics_partial_1_64_8_8_e",
     "reprise_segment_63e38c13_head_channel_sum_finish_4_n",
     "reprise_segment_63e38c13_head_channel_sum_partial_3_4_4_1_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_16_16_1_1_1_128_16_n_y_y_n_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_16_16_1_1_1_128_16_y_y_y_n_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_16_4_1_1_1_128_16_n_y_y_y_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_16_4_1_1_1_128_16_y_n_y_n_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_21_21_1_1_1_64_32_n_n_n_n_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_21_21_1_1_1_64_32_y_n_n_n_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_21_4_1_1_1_64_16_n_n_y_y_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_n_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_32_16_1_1_1_128_16_n_y_y_n_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_32_16_1_1_1_128_32_y_y_y_n_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_y_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_42_4_1_1_1_64_64_y_n_y_n_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_64_21_1_1_1_64_32_n_y_n_n_n_e",
-    "reprise_segment_63e38c13_head_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_n_n_e",
-    "reprise_segment_63e38c13_head_depthwise_128_3_1_4_16_n_n_n_e_e",
-    "reprise_segment_63e38c13_head_depthwise_128_3_1_4_16_y_n_n_e_e",
-    "reprise_segment_63e38c13_head_depthwise_128_3_1_4_16_y_n_y_e_e",
-    "reprise_segment_63e38c13_head_depthwise_16_3_1_4_4_n_n_n_e_e",
-    "reprise_segment_63e38c13_head_depthwise_16_3_1_4_4_y_n_n_e_e",
-    "reprise_segment_63e38c13_head_depthwise_21_3_1_1_16_n_n_n_e_e",
-    "reprise_segment_63e38c13_head_depthwise_21_3_1_1_16_y_n_n_e_e",
-    "reprise_segment_63e38c13_head_depthwise_32_3_1_4_8_n_n_n_e_e",
-    "reprise_segment_63e38c13_head_depthwise_32_3_1_4_8_y_n_n_e_e",
-    "reprise_segment_63e38c13_head_depthwise_32_3_1_4_8_y_n_y_e_e",
-    "reprise_segment_63e38c13_head_depthwise_42_3_1_2_16_n_n_n_e_e",
-    "reprise_segment_63e38c13_head_depthwise_42_3_1_2_16_y_n_n_e_e",
-    "reprise_segment_63e38c13_head_depthwise_64_3_1_4_16_n_n_n_e_e",
-    "reprise_segment_63e38c13_head_depthwise_64_3_1_4_16_y_n_n_e_e",
-    "reprise_segment_63e38c13_head_depthwise_64_3_1_4_16_y_n_y_e_e",
+    "reprise_segment_63e38c13_head_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_63e38c13_head_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_63e38c13_head_convolution_e_shape_16_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_16_4_1_1_1_128_16_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_63e38c13_head_convolution_e_shape_16_4_1_1_1_128_16_y_n_n_8_n_n_e_no_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_63e38c13_head_convolution_e_shape_21_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_63e38c13_head_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_63e38c13_head_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_63e38c13_head_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_42_4_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_63e38c13_head_convolution_e_shape_42_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_segment_63e38c13_head_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_63e38c13_head_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_segment_63e38c13_head_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_segment_63e38c13_head_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums",
+    "reprise_segment_63e38c13_head_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums",
+    "reprise_segment_63e38c13_head_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums",
+    "reprise_segment_63e38c13_head_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums",
+    "reprise_segment_63e38c13_head_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_63e38c13_head_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums",
+    "reprise_segment_63e38c13_head_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums",
+    "reprise_segment_63e38c13_head_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_63e38c13_head_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums",
+    "reprise_segment_63e38c13_head_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums",
+    "reprise_segment_63e38c13_head_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums",
+    "reprise_segment_63e38c13_head_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums",
+    "reprise_segment_63e38c13_head_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_segment_63e38c13_head_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_segment_63e38c13_head_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_63e38c13_head_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_segment_63e38c13_head_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_segment_63e38c13_head_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums",
+    "reprise_segment_63e38c13_head_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums",
     "reprise_segment_63e38c13_head_depthwise_weight_gradient_partial_128_3_1_4_32_e_e",
     "reprise_segment_63e38c13_head_depthwise_weight_gradient_partial_16_3_1_4_4_e_e",
-    "reprise_segment_63e38c13_head_depthwise_weight_gradient_partial_21_3_1_1_32_e_e",
+    "reprise_segment_63e38c13_head_depthwise_weight_gradient_partial_21_3_1_4_8_e_e",
     "reprise_segment_63e38c13_head_depthwise_weight_gradient_partial_32_3_1_4_8_e_e",
-    "reprise_segment_63e38c13_head_depthwise_weight_gradient_partial_42_3_1_2_32_e_e",
+    "reprise_segment_63e38c13_head_depthwise_weight_gradient_partial_42_3_1_4_16_e_e",
     "reprise_segment_63e38c13_head_depthwise_weight_gradient_partial_64_3_1_4_16_e_e",
     "reprise_segment_63e38c13_head_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_segment_63e38c13_head_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e",
     "reprise_segment_63e38c13_head_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e",
-    "reprise_segment_63e38c13_head_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e",
+    "reprise_segment_63e38c13_head_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e",
     "reprise_segment_63e38c13_head_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e",
-    "reprise_segment_63e38c13_head_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e",
+    "reprise_segment_63e38c13_head_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e",
     "reprise_segment_63e38c13_head_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e",
     "reprise_segment_63e38c13_head_normalize_reduce_finish_128",
     "reprise_segment_63e38c13_head_normalize_reduce_finish_16",
@@ -293,17 +329,14 @@ static const char *const kernel_names[] = {
     "reprise_segment_63e38c13_head_normalize_reduce_finish_32",
     "reprise_segment_63e38c13_head_normalize_reduce_finish_42",
     "reprise_segment_63e38c13_head_normalize_reduce_finish_64",
-    "reprise_segment_63e38c13_head_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e",
     "reprise_segment_63e38c13_head_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e",
-    "reprise_segment_63e38c13_head_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e",
-    "reprise_segment_63e38c13_head_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e",
-    "reprise_segment_63e38c13_head_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e",
-    "reprise_segment_63e38c13_head_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e",
+    "reprise_segment_63e38c13_head_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e",
+    "reprise_segment_63e38c13_head_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e",
     "reprise_segment_63e38c13_head_normalize_silu_0x00000000u_n_1_128_8_e_e_e",
     "reprise_segment_63e38c13_head_normalize_silu_0x00000000u_n_1_16_8_e_e_e",
-    "reprise_segment_63e38c13_head_normalize_silu_0x00000000u_n_1_21_1_e_e_e",
+    "reprise_segment_63e38c13_head_normalize_silu_0x00000000u_n_1_21_8_e_e_e",
     "reprise_segment_63e38c13_head_normalize_silu_0x00000000u_n_1_32_8_e_e_e",
-    "reprise_segment_63e38c13_head_normalize_silu_0x00000000u_n_1_42_2_e_e_e",
+    "reprise_segment_63e38c13_head_normalize_silu_0x00000000u_n_1_42_8_e_e_e",
     "reprise_segment_63e38c13_head_normalize_silu_0x00000000u_n_1_64_8_e_e_e",
     "reprise_segment_63e38c13_head_pack_weights_e",
     "reprise_segment_63e38c13_head_running_statistics_128_0x3727c5acu",
@@ -312,15 +345,15 @@ static const char *const kernel_names[] = {
     "reprise_segment_63e38c13_head_running_statistics_32_0x3727c5acu",
     "reprise_segment_63e38c13_head_running_statistics_42_0x3727c5acu",
     "reprise_segment_63e38c13_head_running_statistics_64_0x3727c5acu",
-    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n",
-    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_y_y",
-    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_y_n",
-    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n",
-    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_n",
-    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y",
-    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n",
-    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_n",
-    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n",
+    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y",
+    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y",
+    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n",
+    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y",
+    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n",
+    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y",
+    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y",
+    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n",
+    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y",
     "reprise_segment_63e38c13_head_weight_gradient_reduce_128_42_1_1_n",
     "reprise_segment_63e38c13_head_weight_gradient_reduce_16_16_1_1_n",
     "reprise_segment_63e38c13_head_weight_gradient_reduce_16_4_1_1_n",
@@ -420,8 +453,8 @@ static CUresult forward_0(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 319, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 7, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 319, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 7, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 177, 8, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -432,24 +465,8 @@ static CUresult forward_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .running_mean = at(c, 175, 4, 0), .running_variance = at(c, 176, 4, 0), .batches = at(c, 177, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .running_mean = at(c, 175, 4, 0), .running_variance = at(c, 176, 4, 0), .batches = at(c, 177, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .running_mean = at(c, 175, 4, 0), .running_variance = at(c, 176, 4, 0), .batches = at(c, 177, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.0.0.0.conv.bn.running
-static CUresult forward_2(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .running_mean = at(c, 175, 4, 0), .running_variance = at(c, 176, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -472,8 +489,8 @@ static CUresult forward_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 322, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 323, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 322, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 323, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 180, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -484,24 +501,8 @@ static CUresult forward_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .running_mean = at(c, 178, 4, 0), .running_variance = at(c, 179, 4, 0), .batches = at(c, 180, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .running_mean = at(c, 178, 4, 0), .running_variance = at(c, 179, 4, 0), .batches = at(c, 180, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .running_mean = at(c, 178, 4, 0), .running_variance = at(c, 179, 4, 0), .batches = at(c, 180, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.0.0.1.bn.running
-static CUresult forward_6(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .running_mean = at(c, 178, 4, 0), .running_variance = at(c, 179, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -524,8 +525,8 @@ static CUresult forward_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 326, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 327, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 13, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 326, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 327, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 13, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 183, 8, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -536,24 +537,8 @@ static CUresult forward_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .running_mean = at(c, 181, 4, 0), .running_variance = at(c, 182, 4, 0), .batches = at(c, 183, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .running_mean = at(c, 181, 4, 0), .running_variance = at(c, 182, 4, 0), .batches = at(c, 183, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .running_mean = at(c, 181, 4, 0), .running_variance = at(c, 182, 4, 0), .batches = at(c, 183, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.0.1.0.conv.bn.running
-static CUresult forward_10(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .running_mean = at(c, 181, 4, 0), .running_variance = at(c, 182, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -576,8 +561,8 @@ static CUresult forward_12(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 330, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 331, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 330, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 331, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 186, 8, 0)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -588,24 +573,8 @@ static CUresult forward_13(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .running_mean = at(c, 184, 4, 0), .running_variance = at(c, 185, 4, 0), .batches = at(c, 186, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .running_mean = at(c, 184, 4, 0), .running_variance = at(c, 185, 4, 0), .batches = at(c, 186, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .running_mean = at(c, 184, 4, 0), .running_variance = at(c, 185, 4, 0), .batches = at(c, 186, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.0.1.1.bn.running
-static CUresult forward_14(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .running_mean = at(c, 184, 4, 0), .running_variance = at(c, 185, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -629,7 +598,7 @@ static CUresult forward_16(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 334, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 6, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .weight = c->packed + 768 * e, .bias = at(c, 20, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_n_y_y_y_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -640,8 +609,8 @@ static CUresult forward_17(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 335, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 21, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 335, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 21, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 189, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -652,24 +621,8 @@ static CUresult forward_18(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .running_mean = at(c, 187, 4, 0), .running_variance = at(c, 188, 4, 0), .batches = at(c, 189, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .running_mean = at(c, 187, 4, 0), .running_variance = at(c, 188, 4, 0), .batches = at(c, 189, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .running_mean = at(c, 187, 4, 0), .running_variance = at(c, 188, 4, 0), .batches = at(c, 189, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.1.0.0.conv.bn.running
-static CUresult forward_19(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .running_mean = at(c, 187, 4, 0), .running_variance = at(c, 188, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -692,8 +645,8 @@ static CUresult forward_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 338, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 339, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 832 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_y_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 338, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 339, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 832 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 192, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -704,24 +657,8 @@ static CUresult forward_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .running_mean = at(c, 190, 4, 0), .running_variance = at(c, 191, 4, 0), .batches = at(c, 192, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .running_mean = at(c, 190, 4, 0), .running_variance = at(c, 191, 4, 0), .batches = at(c, 192, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .running_mean = at(c, 190, 4, 0), .running_variance = at(c, 191, 4, 0), .batches = at(c, 192, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.1.0.1.bn.running
-static CUresult forward_23(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .running_mean = at(c, 190, 4, 0), .running_variance = at(c, 191, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -732,8 +669,8 @@ static CUresult forward_24(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 21, 1}}, .y = {at(c, 342, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 24, 1}}, .y = {at(c, 342, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -744,8 +681,8 @@ static CUresult forward_25(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 342, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 343, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = at(c, 27, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_1_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 342, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 343, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 27, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 195, 8, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -756,24 +693,8 @@ static CUresult forward_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .running_mean = at(c, 193, 4, 0), .running_variance = at(c, 194, 4, 0), .batches = at(c, 195, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .running_mean = at(c, 193, 4, 0), .running_variance = at(c, 194, 4, 0), .batches = at(c, 195, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .running_mean = at(c, 193, 4, 0), .running_variance = at(c, 194, 4, 0), .batches = at(c, 195, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.1.1.0.conv.bn.running
-static CUresult forward_27(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .running_mean = at(c, 193, 4, 0), .running_variance = at(c, 194, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -784,8 +705,8 @@ static CUresult forward_28(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 21, 1}}, .y = {at(c, 346, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 24, 1}}, .y = {at(c, 346, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -796,8 +717,8 @@ static CUresult forward_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 346, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 347, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 2176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 346, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 347, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 2176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 198, 8, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -808,24 +729,8 @@ static CUresult forward_30(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .running_mean = at(c, 196, 4, 0), .running_variance = at(c, 197, 4, 0), .batches = at(c, 198, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .running_mean = at(c, 196, 4, 0), .running_variance = at(c, 197, 4, 0), .batches = at(c, 198, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .running_mean = at(c, 196, 4, 0), .running_variance = at(c, 197, 4, 0), .batches = at(c, 198, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.1.1.1.bn.running
-static CUresult forward_31(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .running_mean = at(c, 196, 4, 0), .running_variance = at(c, 197, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -836,8 +741,8 @@ static CUresult forward_32(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 21, 1}}, .y = {at(c, 350, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 24, 1}}, .y = {at(c, 350, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -848,8 +753,8 @@ static CUresult forward_33(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 350, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 6, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .weight = c->packed + 2880 * e, .bias = at(c, 34, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_16_n_n_y_y_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 350, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 6, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .weight = c->packed + 2880 * e, .bias = at(c, 34, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -860,8 +765,8 @@ static CUresult forward_34(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 351, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 35, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 351, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 35, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 201, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -872,24 +777,8 @@ static CUresult forward_35(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .running_mean = at(c, 199, 4, 0), .running_variance = at(c, 200, 4, 0), .batches = at(c, 201, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .running_mean = at(c, 199, 4, 0), .running_variance = at(c, 200, 4, 0), .batches = at(c, 201, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .running_mean = at(c, 199, 4, 0), .running_variance = at(c, 200, 4, 0), .batches = at(c, 201, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.2.0.0.conv.bn.running
-static CUresult forward_36(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .running_mean = at(c, 199, 4, 0), .running_variance = at(c, 200, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -912,8 +801,8 @@ static CUresult forward_38(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 354, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 355, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 3008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 354, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 355, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 3008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 204, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -924,24 +813,8 @@ static CUresult forward_39(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .running_mean = at(c, 202, 4, 0), .running_variance = at(c, 203, 4, 0), .batches = at(c, 204, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .running_mean = at(c, 202, 4, 0), .running_variance = at(c, 203, 4, 0), .batches = at(c, 204, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .running_mean = at(c, 202, 4, 0), .running_variance = at(c, 203, 4, 0), .batches = at(c, 204, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.2.0.1.bn.running
-static CUresult forward_40(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .running_mean = at(c, 202, 4, 0), .running_variance = at(c, 203, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -952,8 +825,8 @@ static CUresult forward_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 42, 1}}, .y = {at(c, 358, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 48, 1}}, .y = {at(c, 358, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -964,8 +837,8 @@ static CUresult forward_42(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 358, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 359, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = at(c, 41, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_2_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 358, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 359, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 41, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 207, 8, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -976,24 +849,8 @@ static CUresult forward_43(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.2.1.0.conv.bn.running
-static CUresult forward_44(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1004,8 +861,8 @@ static CUresult forward_45(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 42, 1}}, .y = {at(c, 362, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 48, 1}}, .y = {at(c, 362, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1016,8 +873,8 @@ static CUresult forward_46(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 362, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 363, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 8384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 362, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 363, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 8384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 210, 8, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1028,24 +885,8 @@ static CUresult forward_47(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.box_stems.2.1.1.bn.running
-static CUresult forward_48(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1056,8 +897,8 @@ static CUresult forward_49(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 42, 1}}, .y = {at(c, 366, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 48, 1}}, .y = {at(c, 366, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1068,8 +909,8 @@ static CUresult forward_50(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 366, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 6, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .weight = c->packed + 10432 * e, .bias = at(c, 48, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_y_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 366, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 6, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .weight = c->packed + 10432 * e, .bias = at(c, 48, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1080,8 +921,8 @@ static CUresult forward_51(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 367, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 49, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 367, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 49, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 213, 8, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1092,24 +933,8 @@ static CUresult forward_52(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.0.0.0.conv.bn.running
-static CUresult forward_53(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1132,8 +957,8 @@ static CUresult forward_55(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 370, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 371, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 10624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 370, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 371, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 10624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 216, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1144,24 +969,8 @@ static CUresult forward_56(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.0.0.1.bn.running
-static CUresult forward_57(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1184,8 +993,8 @@ static CUresult forward_59(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 374, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 375, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 55, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 374, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 375, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 55, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 219, 8, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1196,24 +1005,8 @@ static CUresult forward_60(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.0.1.0.conv.bn.running
-static CUresult forward_61(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1236,8 +1029,8 @@ static CUresult forward_63(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 378, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 379, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 11136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 378, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 379, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 11136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 222, 8, 0)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1248,24 +1041,8 @@ static CUresult forward_64(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.0.1.1.bn.running
-static CUresult forward_65(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1289,7 +1066,7 @@ static CUresult forward_67(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 382, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 5, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .weight = c->packed + 11392 * e, .bias = at(c, 62, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_n_y_y_y_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1300,8 +1077,8 @@ static CUresult forward_68(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 383, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 63, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 383, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 63, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 225, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1312,24 +1089,8 @@ static CUresult forward_69(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.1.0.0.conv.bn.running
-static CUresult forward_70(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1352,8 +1113,8 @@ static CUresult forward_72(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 386, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 387, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 11456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_y_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 386, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 387, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 11456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 228, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1364,24 +1125,8 @@ static CUresult forward_73(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.1.0.1.bn.running
-static CUresult forward_74(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1392,8 +1137,8 @@ static CUresult forward_75(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 21, 1}}, .y = {at(c, 390, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 24, 1}}, .y = {at(c, 390, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1404,8 +1149,8 @@ static CUresult forward_76(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 390, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 391, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = at(c, 69, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_1_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 390, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 391, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 69, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 231, 8, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1416,24 +1161,8 @@ static CUresult forward_77(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.1.1.0.conv.bn.running
-static CUresult forward_78(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1444,8 +1173,8 @@ static CUresult forward_79(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 21, 1}}, .y = {at(c, 394, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 24, 1}}, .y = {at(c, 394, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1456,8 +1185,8 @@ static CUresult forward_80(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 394, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 395, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 12800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 394, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 395, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 12800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 234, 8, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1468,24 +1197,8 @@ static CUresult forward_81(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.1.1.1.bn.running
-static CUresult forward_82(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1496,8 +1209,8 @@ static CUresult forward_83(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 21, 1}}, .y = {at(c, 398, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 24, 1}}, .y = {at(c, 398, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1508,8 +1221,8 @@ static CUresult forward_84(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 398, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 5, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .weight = c->packed + 13504 * e, .bias = at(c, 76, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_16_n_n_y_y_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 398, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 5, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .weight = c->packed + 13504 * e, .bias = at(c, 76, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1520,8 +1233,8 @@ static CUresult forward_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 399, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 77, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 399, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 77, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 237, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1532,24 +1245,8 @@ static CUresult forward_86(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.2.0.0.conv.bn.running
-static CUresult forward_87(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1572,8 +1269,8 @@ static CUresult forward_89(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 402, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 403, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 13632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 402, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 403, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 13632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 240, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1584,24 +1281,8 @@ static CUresult forward_90(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.2.0.1.bn.running
-static CUresult forward_91(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1612,8 +1293,8 @@ static CUresult forward_92(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 42, 1}}, .y = {at(c, 406, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 48, 1}}, .y = {at(c, 406, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1624,8 +1305,8 @@ static CUresult forward_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 406, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 407, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = at(c, 83, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_2_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 406, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 407, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 83, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 243, 8, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1636,24 +1317,8 @@ static CUresult forward_94(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.2.1.0.conv.bn.running
-static CUresult forward_95(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1664,8 +1329,8 @@ static CUresult forward_96(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 42, 1}}, .y = {at(c, 410, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 48, 1}}, .y = {at(c, 410, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1676,8 +1341,8 @@ static CUresult forward_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 410, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 411, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 19008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 410, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 411, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 19008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 246, 8, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1688,24 +1353,8 @@ static CUresult forward_98(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2o.cls_stems.2.1.1.bn.running
-static CUresult forward_99(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1716,8 +1365,8 @@ static CUresult forward_100(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 42, 1}}, .y = {at(c, 414, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 48, 1}}, .y = {at(c, 414, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1728,8 +1377,8 @@ static CUresult forward_101(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 414, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 5, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .weight = c->packed + 21056 * e, .bias = at(c, 90, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_y_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 414, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 5, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .weight = c->packed + 21056 * e, .bias = at(c, 90, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1740,8 +1389,8 @@ static CUresult forward_102(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 415, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 91, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 415, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 91, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 249, 8, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1752,24 +1401,8 @@ static CUresult forward_103(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.0.0.0.conv.bn.running
-static CUresult forward_104(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1792,8 +1425,8 @@ static CUresult forward_106(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 418, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 419, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 21248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 418, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 419, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 21248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 252, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1804,24 +1437,8 @@ static CUresult forward_107(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.0.0.1.bn.running
-static CUresult forward_108(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1844,8 +1461,8 @@ static CUresult forward_110(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 422, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 423, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 422, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 423, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 255, 8, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1856,24 +1473,8 @@ static CUresult forward_111(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.0.1.0.conv.bn.running
-static CUresult forward_112(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1896,8 +1497,8 @@ static CUresult forward_114(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 426, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 427, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 21760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 426, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 427, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 21760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 258, 8, 0)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1908,24 +1509,8 @@ static CUresult forward_115(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.0.1.1.bn.running
-static CUresult forward_116(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1949,7 +1534,7 @@ static CUresult forward_118(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 430, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 4, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .weight = c->packed + 22016 * e, .bias = at(c, 104, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_n_y_y_y_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1960,8 +1545,8 @@ static CUresult forward_119(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 431, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 105, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 431, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 105, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 261, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1972,24 +1557,8 @@ static CUresult forward_120(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.1.0.0.conv.bn.running
-static CUresult forward_121(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2012,8 +1581,8 @@ static CUresult forward_123(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 434, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 435, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 22080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_y_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 434, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 435, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 22080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 264, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2024,24 +1593,8 @@ static CUresult forward_124(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.1.0.1.bn.running
-static CUresult forward_125(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2052,8 +1605,8 @@ static CUresult forward_126(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 21, 1}}, .y = {at(c, 438, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 24, 1}}, .y = {at(c, 438, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2064,8 +1617,8 @@ static CUresult forward_127(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 438, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 439, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = at(c, 111, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_1_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 438, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 439, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 111, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 267, 8, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2076,24 +1629,8 @@ static CUresult forward_128(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.1.1.0.conv.bn.running
-static CUresult forward_129(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2104,8 +1641,8 @@ static CUresult forward_130(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 21, 1}}, .y = {at(c, 442, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 24, 1}}, .y = {at(c, 442, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2116,8 +1653,8 @@ static CUresult forward_131(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 442, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 443, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 23424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 442, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 443, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 23424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 270, 8, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2128,24 +1665,8 @@ static CUresult forward_132(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.1.1.1.bn.running
-static CUresult forward_133(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2156,8 +1677,8 @@ static CUresult forward_134(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 21, 1}}, .y = {at(c, 446, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 24, 1}}, .y = {at(c, 446, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2168,8 +1689,8 @@ static CUresult forward_135(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 446, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 4, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .weight = c->packed + 24128 * e, .bias = at(c, 118, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_16_n_n_y_y_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 446, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 4, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .weight = c->packed + 24128 * e, .bias = at(c, 118, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2180,8 +1701,8 @@ static CUresult forward_136(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 447, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 119, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 447, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 119, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 273, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2192,24 +1713,8 @@ static CUresult forward_137(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.2.0.0.conv.bn.running
-static CUresult forward_138(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2232,8 +1737,8 @@ static CUresult forward_140(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 450, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 451, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 24256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 450, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 451, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 24256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 276, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2244,24 +1749,8 @@ static CUresult forward_141(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.2.0.1.bn.running
-static CUresult forward_142(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2272,8 +1761,8 @@ static CUresult forward_143(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 42, 1}}, .y = {at(c, 454, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 48, 1}}, .y = {at(c, 454, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2284,8 +1773,8 @@ static CUresult forward_144(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 454, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 455, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = at(c, 125, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_2_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 454, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 455, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 125, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 279, 8, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2296,24 +1785,8 @@ static CUresult forward_145(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.2.1.0.conv.bn.running
-static CUresult forward_146(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2324,8 +1797,8 @@ static CUresult forward_147(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 42, 1}}, .y = {at(c, 458, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 48, 1}}, .y = {at(c, 458, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2336,8 +1809,8 @@ static CUresult forward_148(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 458, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 459, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 29632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 458, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 459, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 29632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 282, 8, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2348,24 +1821,8 @@ static CUresult forward_149(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.box_stems.2.1.1.bn.running
-static CUresult forward_150(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2376,8 +1833,8 @@ static CUresult forward_151(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 42, 1}}, .y = {at(c, 462, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 48, 1}}, .y = {at(c, 462, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2388,8 +1845,8 @@ static CUresult forward_152(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 462, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 4, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .weight = c->packed + 31680 * e, .bias = at(c, 132, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_y_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 462, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 4, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .weight = c->packed + 31680 * e, .bias = at(c, 132, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2400,8 +1857,8 @@ static CUresult forward_153(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 463, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 133, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 463, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 133, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 285, 8, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2412,24 +1869,8 @@ static CUresult forward_154(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.0.0.0.conv.bn.running
-static CUresult forward_155(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2452,8 +1893,8 @@ static CUresult forward_157(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 466, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 467, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 31872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 466, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 467, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 31872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 288, 8, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2464,24 +1905,8 @@ static CUresult forward_158(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.0.0.1.bn.running
-static CUresult forward_159(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2504,8 +1929,8 @@ static CUresult forward_161(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 470, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 471, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 139, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 470, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 471, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 139, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 291, 8, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2516,24 +1941,8 @@ static CUresult forward_162(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.0.1.0.conv.bn.running
-static CUresult forward_163(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2556,8 +1965,8 @@ static CUresult forward_165(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 474, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 475, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 32384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 474, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 475, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 32384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 294, 8, 0)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2568,24 +1977,8 @@ static CUresult forward_166(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.0.1.1.bn.running
-static CUresult forward_167(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2609,7 +2002,7 @@ static CUresult forward_169(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 478, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 3, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .weight = c->packed + 32640 * e, .bias = at(c, 146, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_n_y_y_y_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2620,8 +2013,8 @@ static CUresult forward_170(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 479, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 147, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 479, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 147, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 297, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2632,24 +2025,8 @@ static CUresult forward_171(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.1.0.0.conv.bn.running
-static CUresult forward_172(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2672,8 +2049,8 @@ static CUresult forward_174(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 482, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 483, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 32704 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_y_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 482, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 483, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 32704 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 300, 8, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2684,24 +2061,8 @@ static CUresult forward_175(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.1.0.1.bn.running
-static CUresult forward_176(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2712,8 +2073,8 @@ static CUresult forward_177(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 21, 1}}, .y = {at(c, 486, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 24, 1}}, .y = {at(c, 486, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2724,8 +2085,8 @@ static CUresult forward_178(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 486, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 487, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = at(c, 153, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_1_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 486, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 487, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 153, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 303, 8, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2736,24 +2097,8 @@ static CUresult forward_179(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.1.1.0.conv.bn.running
-static CUresult forward_180(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2764,8 +2109,8 @@ static CUresult forward_181(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 21, 1}}, .y = {at(c, 490, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 24, 1}}, .y = {at(c, 490, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2776,8 +2121,8 @@ static CUresult forward_182(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 490, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 491, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 34048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 490, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 491, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 34048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 306, 8, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2788,24 +2133,8 @@ static CUresult forward_183(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_21_1_32_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.1.1.1.bn.running
-static CUresult forward_184(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2816,8 +2145,8 @@ static CUresult forward_185(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 21, 1}}, .y = {at(c, 494, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 24, 1}}, .y = {at(c, 494, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2828,8 +2157,8 @@ static CUresult forward_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 494, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 3, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .weight = c->packed + 34752 * e, .bias = at(c, 160, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_16_n_n_y_y_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 494, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 3, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .weight = c->packed + 34752 * e, .bias = at(c, 160, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2840,8 +2169,8 @@ static CUresult forward_187(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 495, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 161, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 495, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 161, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 309, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2852,24 +2181,8 @@ static CUresult forward_188(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.2.0.0.conv.bn.running
-static CUresult forward_189(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2892,8 +2205,8 @@ static CUresult forward_191(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 498, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 499, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 34880 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_y_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 498, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 499, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 34880 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 312, 8, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2904,24 +2217,8 @@ static CUresult forward_192(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.2.0.1.bn.running
-static CUresult forward_193(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2932,8 +2229,8 @@ static CUresult forward_194(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 42, 1}}, .y = {at(c, 502, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 48, 1}}, .y = {at(c, 502, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2944,8 +2241,8 @@ static CUresult forward_195(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 502, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 503, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = at(c, 167, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_2_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 502, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 503, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 167, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 315, 8, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2956,24 +2253,8 @@ static CUresult forward_196(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.2.1.0.conv.bn.running
-static CUresult forward_197(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2984,8 +2265,8 @@ static CUresult forward_198(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 42, 1}}, .y = {at(c, 506, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 48, 1}}, .y = {at(c, 506, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2996,8 +2277,8 @@ static CUresult forward_199(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 506, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 507, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 40256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 506, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 507, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 40256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 318, 8, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3008,24 +2289,8 @@ static CUresult forward_200(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_batch_statistics_partial_1_42_2_32_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// running_statistics head.o2m.cls_stems.2.1.1.bn.running
-static CUresult forward_201(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3036,8 +2301,8 @@ static CUresult forward_202(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 42, 1}}, .y = {at(c, 510, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 48, 1}}, .y = {at(c, 510, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3048,8 +2313,1160 @@ static CUresult forward_203(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 510, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 3, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .weight = c->packed + 42304 * e, .bias = at(c, 174, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_y_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 510, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 3, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .weight = c->packed + 42304 * e, .bias = at(c, 174, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_0(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 319, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 7, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.0.0.0.conv.bn.running
+static CUresult evaluation_2(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .running_mean = at(c, 175, 4, 0), .running_variance = at(c, 176, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.0.0.1.conv.conv2d
+static CUresult evaluation_4(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 322, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 323, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.0.0.1.bn.running
+static CUresult evaluation_6(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .running_mean = at(c, 178, 4, 0), .running_variance = at(c, 179, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_8(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 326, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 327, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 13, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.0.1.0.conv.bn.running
+static CUresult evaluation_10(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .running_mean = at(c, 181, 4, 0), .running_variance = at(c, 182, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.0.1.1.conv.conv2d
+static CUresult evaluation_12(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 330, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 331, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.0.1.1.bn.running
+static CUresult evaluation_14(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .running_mean = at(c, 184, 4, 0), .running_variance = at(c, 185, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_17(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 335, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 21, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.1.0.0.conv.bn.running
+static CUresult evaluation_19(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .running_mean = at(c, 187, 4, 0), .running_variance = at(c, 188, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.1.0.1.conv.conv2d
+static CUresult evaluation_21(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 338, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 339, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 832 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.1.0.1.bn.running
+static CUresult evaluation_23(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .running_mean = at(c, 190, 4, 0), .running_variance = at(c, 191, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_25(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 342, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 343, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 27, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.1.1.0.conv.bn.running
+static CUresult evaluation_27(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .running_mean = at(c, 193, 4, 0), .running_variance = at(c, 194, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.1.1.1.conv.conv2d
+static CUresult evaluation_29(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 346, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 347, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 2176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.1.1.1.bn.running
+static CUresult evaluation_31(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .running_mean = at(c, 196, 4, 0), .running_variance = at(c, 197, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_34(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 351, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 35, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.2.0.0.conv.bn.running
+static CUresult evaluation_36(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .running_mean = at(c, 199, 4, 0), .running_variance = at(c, 200, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.2.0.1.conv.conv2d
+static CUresult evaluation_38(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 354, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 355, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 3008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.2.0.1.bn.running
+static CUresult evaluation_40(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .running_mean = at(c, 202, 4, 0), .running_variance = at(c, 203, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_42(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 358, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 359, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 41, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.2.1.0.conv.bn.running
+static CUresult evaluation_44(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.2.1.1.conv.conv2d
+static CUresult evaluation_46(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 362, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 363, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 8384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.box_stems.2.1.1.bn.running
+static CUresult evaluation_48(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_51(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 367, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 49, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.0.0.0.conv.bn.running
+static CUresult evaluation_53(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.0.0.1.conv.conv2d
+static CUresult evaluation_55(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 370, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 371, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 10624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.0.0.1.bn.running
+static CUresult evaluation_57(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_59(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 374, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 375, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 55, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.0.1.0.conv.bn.running
+static CUresult evaluation_61(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.0.1.1.conv.conv2d
+static CUresult evaluation_63(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 378, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 379, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 11136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.0.1.1.bn.running
+static CUresult evaluation_65(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_68(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 383, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 63, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.1.0.0.conv.bn.running
+static CUresult evaluation_70(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.1.0.1.conv.conv2d
+static CUresult evaluation_72(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 386, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 387, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 11456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.1.0.1.bn.running
+static CUresult evaluation_74(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_76(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 390, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 391, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 69, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.1.1.0.conv.bn.running
+static CUresult evaluation_78(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.1.1.1.conv.conv2d
+static CUresult evaluation_80(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 394, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 395, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 12800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.1.1.1.bn.running
+static CUresult evaluation_82(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_85(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 399, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 77, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.2.0.0.conv.bn.running
+static CUresult evaluation_87(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.2.0.1.conv.conv2d
+static CUresult evaluation_89(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 402, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 403, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 13632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.2.0.1.bn.running
+static CUresult evaluation_91(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_93(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 406, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 407, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 83, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.2.1.0.conv.bn.running
+static CUresult evaluation_95(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.2.1.1.conv.conv2d
+static CUresult evaluation_97(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 410, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 411, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 19008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2o.cls_stems.2.1.1.bn.running
+static CUresult evaluation_99(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_102(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 415, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 91, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.0.0.0.conv.bn.running
+static CUresult evaluation_104(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.0.0.1.conv.conv2d
+static CUresult evaluation_106(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 418, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 419, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 21248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.0.0.1.bn.running
+static CUresult evaluation_108(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_110(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 422, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 423, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.0.1.0.conv.bn.running
+static CUresult evaluation_112(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.0.1.1.conv.conv2d
+static CUresult evaluation_114(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 426, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 427, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 21760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.0.1.1.bn.running
+static CUresult evaluation_116(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_119(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 431, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 105, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.1.0.0.conv.bn.running
+static CUresult evaluation_121(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.1.0.1.conv.conv2d
+static CUresult evaluation_123(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 434, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 435, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 22080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.1.0.1.bn.running
+static CUresult evaluation_125(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_127(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 438, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 439, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 111, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.1.1.0.conv.bn.running
+static CUresult evaluation_129(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.1.1.1.conv.conv2d
+static CUresult evaluation_131(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 442, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 443, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 23424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.1.1.1.bn.running
+static CUresult evaluation_133(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_136(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 447, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 119, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.2.0.0.conv.bn.running
+static CUresult evaluation_138(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.2.0.1.conv.conv2d
+static CUresult evaluation_140(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 450, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 451, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 24256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.2.0.1.bn.running
+static CUresult evaluation_142(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_144(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 454, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 455, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 125, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.2.1.0.conv.bn.running
+static CUresult evaluation_146(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.2.1.1.conv.conv2d
+static CUresult evaluation_148(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 458, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 459, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 29632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.box_stems.2.1.1.bn.running
+static CUresult evaluation_150(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_153(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 463, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 133, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.0.0.0.conv.bn.running
+static CUresult evaluation_155(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0)};
+    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.0.0.1.conv.conv2d
+static CUresult evaluation_157(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 466, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 467, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 31872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.0.0.1.bn.running
+static CUresult evaluation_159(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_161(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 470, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 471, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 139, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.0.1.0.conv.bn.running
+static CUresult evaluation_163(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.0.1.1.conv.conv2d
+static CUresult evaluation_165(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 474, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 475, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 32384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.0.1.1.bn.running
+static CUresult evaluation_167(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0)};
+    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_170(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 479, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 147, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.1.0.0.conv.bn.running
+static CUresult evaluation_172(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0)};
+    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.1.0.1.conv.conv2d
+static CUresult evaluation_174(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 482, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 483, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 32704 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.1.0.1.bn.running
+static CUresult evaluation_176(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_178(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 486, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 487, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 153, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.1.1.0.conv.bn.running
+static CUresult evaluation_180(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.1.1.1.conv.conv2d
+static CUresult evaluation_182(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 490, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 491, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 34048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.1.1.1.bn.running
+static CUresult evaluation_184(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0)};
+    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_187(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 495, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 161, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.2.0.0.conv.bn.running
+static CUresult evaluation_189(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0)};
+    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.2.0.1.conv.conv2d
+static CUresult evaluation_191(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 498, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 499, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 34880 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.2.0.1.bn.running
+static CUresult evaluation_193(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_195(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 502, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 503, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 167, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.2.1.0.conv.bn.running
+static CUresult evaluation_197(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.2.1.1.conv.conv2d
+static CUresult evaluation_199(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 506, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 507, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 40256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// running_statistics head.o2m.cls_stems.2.1.1.bn.running
+static CUresult evaluation_201(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0)};
+    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3060,8 +3477,8 @@ static CUresult backward_0_0(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 514, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 686, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 42304 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 514, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 686, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 42304 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 507, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0)};
+    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3072,11 +3489,11 @@ static CUresult backward_0_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 510, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 514, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 12483)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 12483), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 510, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 514, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 684, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 12483))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 684, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966))};
     r = launch(c, k_weight_gradient_reduce_42_4_1_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -3088,11 +3505,11 @@ static CUresult backward_0_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -3104,11 +3521,7 @@ static CUresult backward_0_3(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 686, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 686, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 686, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -3120,8 +3533,8 @@ static CUresult backward_0_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 686, e, 0), {0, 0, 42, 1}}, .y = {at(c, 687, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 686, e, 0), {0, 0, 48, 1}}, .y = {at(c, 687, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3132,8 +3545,8 @@ static CUresult backward_0_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 687, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 688, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 40256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 687, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 688, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 40256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 503, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3144,11 +3557,11 @@ static CUresult backward_0_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 506, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 687, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 506, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 687, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 681, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 681, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377))};
     r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
   }
   return r;
@@ -3160,11 +3573,7 @@ static CUresult backward_0_7(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 688, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 688, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 688, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -3176,8 +3585,8 @@ static CUresult backward_0_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 688, e, 0), {0, 0, 42, 1}}, .y = {at(c, 689, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 688, e, 0), {0, 0, 48, 1}}, .y = {at(c, 689, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3188,8 +3597,8 @@ static CUresult backward_0_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 689, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 690, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = at(c, 167, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_2_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 689, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 690, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 167, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 499, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3200,11 +3609,11 @@ static CUresult backward_0_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 502, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 689, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 502, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 689, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 678, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 678, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 176))};
     r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
   }
   return r;
@@ -3216,11 +3625,7 @@ static CUresult backward_0_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 690, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 690, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 690, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -3232,8 +3637,8 @@ static CUresult backward_0_12(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 690, e, 0), {0, 0, 42, 1}}, .y = {at(c, 691, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 690, e, 0), {0, 0, 48, 1}}, .y = {at(c, 691, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3244,8 +3649,8 @@ static CUresult backward_0_13(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 691, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 692, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 34880 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 691, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 692, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 34880 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 495, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .scale = at(c, 162, 4, 0), .shift = at(c, 163, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3256,11 +3661,11 @@ static CUresult backward_0_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 498, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 691, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 498, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 691, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 675, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 675, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780))};
     r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
   }
   return r;
@@ -3272,11 +3677,7 @@ static CUresult backward_0_15(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 692, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .scale = at(c, 162, 4, 0), .shift = at(c, 163, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 692, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .scale = at(c, 162, 4, 0), .shift = at(c, 163, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 692, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .scale = at(c, 162, 4, 0), .shift = at(c, 163, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -3301,7 +3702,7 @@ static CUresult backward_0_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 693, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 513, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 161, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3328,8 +3729,8 @@ static CUresult backward_0_19(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 514, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .output = {at(c, 694, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 34752 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 514, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .output = {at(c, 694, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 34752 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 491, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0)};
+    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3340,11 +3741,11 @@ static CUresult backward_0_20(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 494, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 514, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 494, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 514, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 670, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 670, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932))};
     r = launch(c, k_weight_gradient_reduce_21_4_1_1_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -3356,11 +3757,11 @@ static CUresult backward_0_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -3372,11 +3773,7 @@ static CUresult backward_0_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 694, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0), .dscale = at(c, 668, 4, 0), .dshift = at(c, 669, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 694, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0), .dscale = at(c, 668, 4, 0), .dshift = at(c, 669, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 694, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0), .dscale = at(c, 668, 4, 0), .dshift = at(c, 669, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -3388,8 +3785,8 @@ static CUresult backward_0_23(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 694, e, 0), {0, 0, 21, 1}}, .y = {at(c, 695, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0), .dscale = at(c, 668, 4, 0), .dshift = at(c, 669, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 694, e, 0), {0, 0, 24, 1}}, .y = {at(c, 695, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0), .dscale = at(c, 668, 4, 0), .dshift = at(c, 669, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3400,8 +3797,8 @@ static CUresult backward_0_24(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 695, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 696, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 34048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 695, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 696, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 34048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 487, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3412,11 +3809,11 @@ static CUresult backward_0_25(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 490, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 695, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 490, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 695, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 667, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 667, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510))};
     r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
   }
   return r;
@@ -3428,11 +3825,7 @@ static CUresult backward_0_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 696, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0), .dscale = at(c, 665, 4, 0), .dshift = at(c, 666, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 696, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0), .dscale = at(c, 665, 4, 0), .dshift = at(c, 666, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 696, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0), .dscale = at(c, 665, 4, 0), .dshift = at(c, 666, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -3444,8 +3837,8 @@ static CUresult backward_0_27(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 696, e, 0), {0, 0, 21, 1}}, .y = {at(c, 697, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0), .dscale = at(c, 665, 4, 0), .dshift = at(c, 666, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 696, e, 0), {0, 0, 24, 1}}, .y = {at(c, 697, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0), .dscale = at(c, 665, 4, 0), .dshift = at(c, 666, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3456,8 +3849,8 @@ static CUresult backward_0_28(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 697, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 698, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = at(c, 153, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_1_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 697, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 698, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 153, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 483, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3468,11 +3861,11 @@ static CUresult backward_0_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 486, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 697, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 486, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 697, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 664, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 664, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 176))};
     r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -3484,11 +3877,7 @@ static CUresult backward_0_30(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 698, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0), .dscale = at(c, 662, 4, 0), .dshift = at(c, 663, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 698, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0), .dscale = at(c, 662, 4, 0), .dshift = at(c, 663, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 698, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0), .dscale = at(c, 662, 4, 0), .dshift = at(c, 663, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -3500,8 +3889,8 @@ static CUresult backward_0_31(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 698, e, 0), {0, 0, 21, 1}}, .y = {at(c, 699, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0), .dscale = at(c, 662, 4, 0), .dshift = at(c, 663, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 698, e, 0), {0, 0, 24, 1}}, .y = {at(c, 699, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0), .dscale = at(c, 662, 4, 0), .dshift = at(c, 663, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3512,8 +3901,8 @@ static CUresult backward_0_32(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 699, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 700, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 32704 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 699, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 700, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 32704 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 479, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .scale = at(c, 148, 4, 0), .shift = at(c, 149, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3524,11 +3913,11 @@ static CUresult backward_0_33(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 482, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 699, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 482, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 699, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 661, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 661, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120))};
     r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -3540,11 +3929,7 @@ static CUresult backward_0_34(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 700, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .scale = at(c, 148, 4, 0), .shift = at(c, 149, 4, 0), .dscale = at(c, 659, 4, 0), .dshift = at(c, 660, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 700, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .scale = at(c, 148, 4, 0), .shift = at(c, 149, 4, 0), .dscale = at(c, 659, 4, 0), .dshift = at(c, 660, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 700, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .scale = at(c, 148, 4, 0), .shift = at(c, 149, 4, 0), .dscale = at(c, 659, 4, 0), .dshift = at(c, 660, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -3569,7 +3954,7 @@ static CUresult backward_0_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 701, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 512, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 147, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3596,8 +3981,8 @@ static CUresult backward_0_38(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 514, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .output = {at(c, 702, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 32640 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_y_n_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 514, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .output = {at(c, 702, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 32640 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 475, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
+    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3608,11 +3993,11 @@ static CUresult backward_0_39(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 478, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 514, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 32768)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 32768), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 478, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 514, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 656, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 32768))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 656, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536))};
     r = launch(c, k_weight_gradient_reduce_16_4_1_1_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -3624,11 +4009,11 @@ static CUresult backward_0_40(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 657, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 657, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 657, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 657, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -3640,11 +4025,7 @@ static CUresult backward_0_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 702, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 654, 4, 0), .dshift = at(c, 655, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 702, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 654, 4, 0), .dshift = at(c, 655, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 702, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 654, 4, 0), .dshift = at(c, 655, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -3668,8 +4049,8 @@ static CUresult backward_0_43(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 703, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 704, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 32384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 703, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 704, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 32384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 471, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3680,11 +4061,11 @@ static CUresult backward_0_44(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 474, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 703, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 474, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 703, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 653, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 653, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384))};
     r = launch(c, k_weight_gradient_reduce_16_16_1_1_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -3696,11 +4077,7 @@ static CUresult backward_0_45(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 704, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 651, 4, 0), .dshift = at(c, 652, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 704, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 651, 4, 0), .dshift = at(c, 652, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 704, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 651, 4, 0), .dshift = at(c, 652, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -3724,8 +4101,8 @@ static CUresult backward_0_47(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 705, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 706, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 139, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 705, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 706, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 139, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 467, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3752,11 +4129,7 @@ static CUresult backward_0_49(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 706, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 648, 4, 0), .dshift = at(c, 649, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 706, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 648, 4, 0), .dshift = at(c, 649, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 706, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 648, 4, 0), .dshift = at(c, 649, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -3780,8 +4153,8 @@ static CUresult backward_0_51(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 707, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 708, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 31872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 707, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 708, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 31872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 463, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3792,11 +4165,11 @@ static CUresult backward_0_52(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 466, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 707, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 466, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 707, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 647, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 647, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
     r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -3808,11 +4181,7 @@ static CUresult backward_0_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 708, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 645, 4, 0), .dshift = at(c, 646, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 708, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 645, 4, 0), .dshift = at(c, 646, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 708, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 645, 4, 0), .dshift = at(c, 646, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -3837,7 +4206,7 @@ static CUresult backward_0_55(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 709, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 511, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 133, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3864,8 +4233,8 @@ static CUresult backward_0_57(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 710, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 31680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 710, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 31680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3876,11 +4245,11 @@ static CUresult backward_0_58(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 462, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 515, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 12483)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 12483), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 462, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 515, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 642, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 12483))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 642, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966))};
     r = launch(c, k_weight_gradient_reduce_42_4_1_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -3892,11 +4261,11 @@ static CUresult backward_0_59(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 643, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 643, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 643, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 643, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -3908,11 +4277,11 @@ static CUresult backward_0_60(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -3924,8 +4293,8 @@ static CUresult backward_0_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 42, 1}}, .y = {at(c, 711, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 48, 1}}, .y = {at(c, 711, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3936,8 +4305,8 @@ static CUresult backward_0_62(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 711, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 712, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 29632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 711, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 712, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 29632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 455, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3948,11 +4317,11 @@ static CUresult backward_0_63(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 458, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 711, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 458, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 711, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 639, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 639, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377))};
     r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
   }
   return r;
@@ -3964,11 +4333,7 @@ static CUresult backward_0_64(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 712, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0), .dscale = at(c, 637, 4, 0), .dshift = at(c, 638, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 712, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0), .dscale = at(c, 637, 4, 0), .dshift = at(c, 638, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 712, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0), .dscale = at(c, 637, 4, 0), .dshift = at(c, 638, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -3980,8 +4345,8 @@ static CUresult backward_0_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 712, e, 0), {0, 0, 42, 1}}, .y = {at(c, 713, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0), .dscale = at(c, 637, 4, 0), .dshift = at(c, 638, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 712, e, 0), {0, 0, 48, 1}}, .y = {at(c, 713, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0), .dscale = at(c, 637, 4, 0), .dshift = at(c, 638, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3992,8 +4357,8 @@ static CUresult backward_0_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 713, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 714, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = at(c, 125, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_2_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 713, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 714, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 125, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 451, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4004,11 +4369,11 @@ static CUresult backward_0_67(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 454, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 713, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 454, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 713, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 636, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 636, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 176))};
     r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
   }
   return r;
@@ -4020,11 +4385,7 @@ static CUresult backward_0_68(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 714, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0), .dscale = at(c, 634, 4, 0), .dshift = at(c, 635, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 714, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0), .dscale = at(c, 634, 4, 0), .dshift = at(c, 635, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 714, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0), .dscale = at(c, 634, 4, 0), .dshift = at(c, 635, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -4036,8 +4397,8 @@ static CUresult backward_0_69(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 714, e, 0), {0, 0, 42, 1}}, .y = {at(c, 715, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0), .dscale = at(c, 634, 4, 0), .dshift = at(c, 635, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 714, e, 0), {0, 0, 48, 1}}, .y = {at(c, 715, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0), .dscale = at(c, 634, 4, 0), .dshift = at(c, 635, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4048,8 +4409,8 @@ static CUresult backward_0_70(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 715, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 716, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 24256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 715, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 716, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 24256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 447, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .scale = at(c, 120, 4, 0), .shift = at(c, 121, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4060,11 +4421,11 @@ static CUresult backward_0_71(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 450, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 715, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 450, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 715, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 633, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 633, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780))};
     r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
   }
   return r;
@@ -4076,11 +4437,7 @@ static CUresult backward_0_72(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 716, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .scale = at(c, 120, 4, 0), .shift = at(c, 121, 4, 0), .dscale = at(c, 631, 4, 0), .dshift = at(c, 632, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 716, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .scale = at(c, 120, 4, 0), .shift = at(c, 121, 4, 0), .dscale = at(c, 631, 4, 0), .dshift = at(c, 632, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 716, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .scale = at(c, 120, 4, 0), .shift = at(c, 121, 4, 0), .dscale = at(c, 631, 4, 0), .dshift = at(c, 632, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -4105,7 +4462,7 @@ static CUresult backward_0_74(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 717, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 513, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 119, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4132,8 +4489,8 @@ static CUresult backward_0_76(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .output = {at(c, 718, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 24128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .output = {at(c, 718, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 24128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4144,11 +4501,11 @@ static CUresult backward_0_77(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 446, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 515, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 446, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 515, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 628, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 628, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932))};
     r = launch(c, k_weight_gradient_reduce_21_4_1_1_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -4160,11 +4517,11 @@ static CUresult backward_0_78(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 629, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 629, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 629, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 629, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -4176,11 +4533,11 @@ static CUresult backward_0_79(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -4192,8 +4549,8 @@ static CUresult backward_0_80(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 21, 1}}, .y = {at(c, 719, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 24, 1}}, .y = {at(c, 719, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4204,8 +4561,8 @@ static CUresult backward_0_81(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 719, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 720, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 23424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 719, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 720, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 23424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 439, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4216,11 +4573,11 @@ static CUresult backward_0_82(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 442, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 719, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 442, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 719, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 625, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 625, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510))};
     r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
   }
   return r;
@@ -4232,11 +4589,7 @@ static CUresult backward_0_83(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 720, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0), .dscale = at(c, 623, 4, 0), .dshift = at(c, 624, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 720, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0), .dscale = at(c, 623, 4, 0), .dshift = at(c, 624, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 720, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0), .dscale = at(c, 623, 4, 0), .dshift = at(c, 624, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -4248,8 +4601,8 @@ static CUresult backward_0_84(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 720, e, 0), {0, 0, 21, 1}}, .y = {at(c, 721, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0), .dscale = at(c, 623, 4, 0), .dshift = at(c, 624, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 720, e, 0), {0, 0, 24, 1}}, .y = {at(c, 721, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0), .dscale = at(c, 623, 4, 0), .dshift = at(c, 624, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4260,8 +4613,8 @@ static CUresult backward_0_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 721, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 722, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = at(c, 111, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_1_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 721, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 722, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 111, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 435, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4272,11 +4625,11 @@ static CUresult backward_0_86(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 438, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 721, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 438, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 721, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 622, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 622, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 176))};
     r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -4288,11 +4641,7 @@ static CUresult backward_0_87(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 722, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0), .dscale = at(c, 620, 4, 0), .dshift = at(c, 621, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 722, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0), .dscale = at(c, 620, 4, 0), .dshift = at(c, 621, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 722, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0), .dscale = at(c, 620, 4, 0), .dshift = at(c, 621, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -4304,8 +4653,8 @@ static CUresult backward_0_88(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 722, e, 0), {0, 0, 21, 1}}, .y = {at(c, 723, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0), .dscale = at(c, 620, 4, 0), .dshift = at(c, 621, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 722, e, 0), {0, 0, 24, 1}}, .y = {at(c, 723, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0), .dscale = at(c, 620, 4, 0), .dshift = at(c, 621, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4316,8 +4665,8 @@ static CUresult backward_0_89(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 723, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 724, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 22080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 723, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 724, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 22080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 431, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .scale = at(c, 106, 4, 0), .shift = at(c, 107, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4328,11 +4677,11 @@ static CUresult backward_0_90(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 434, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 723, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 434, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 723, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 619, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 619, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120))};
     r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -4344,11 +4693,7 @@ static CUresult backward_0_91(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 724, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .scale = at(c, 106, 4, 0), .shift = at(c, 107, 4, 0), .dscale = at(c, 617, 4, 0), .dshift = at(c, 618, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 724, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .scale = at(c, 106, 4, 0), .shift = at(c, 107, 4, 0), .dscale = at(c, 617, 4, 0), .dshift = at(c, 618, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 724, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .scale = at(c, 106, 4, 0), .shift = at(c, 107, 4, 0), .dscale = at(c, 617, 4, 0), .dshift = at(c, 618, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -4373,7 +4718,7 @@ static CUresult backward_0_93(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 725, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 512, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 105, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4400,8 +4745,8 @@ static CUresult backward_0_95(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .output = {at(c, 726, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 22016 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_y_n_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .output = {at(c, 726, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 22016 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 427, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0)};
+    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4412,11 +4757,11 @@ static CUresult backward_0_96(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 430, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 515, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 32768)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 32768), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 430, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 515, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 614, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 32768))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 614, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536))};
     r = launch(c, k_weight_gradient_reduce_16_4_1_1_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -4428,11 +4773,11 @@ static CUresult backward_0_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 615, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 615, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 615, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 615, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -4444,11 +4789,7 @@ static CUresult backward_0_98(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 726, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 612, 4, 0), .dshift = at(c, 613, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 726, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 612, 4, 0), .dshift = at(c, 613, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 726, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 612, 4, 0), .dshift = at(c, 613, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -4472,8 +4813,8 @@ static CUresult backward_0_100(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 727, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 728, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 21760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 727, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 728, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 21760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 423, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4484,11 +4825,11 @@ static CUresult backward_0_101(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 426, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 727, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 426, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 727, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 611, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 611, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384))};
     r = launch(c, k_weight_gradient_reduce_16_16_1_1_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -4500,11 +4841,7 @@ static CUresult backward_0_102(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 728, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 609, 4, 0), .dshift = at(c, 610, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 728, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 609, 4, 0), .dshift = at(c, 610, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 728, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 609, 4, 0), .dshift = at(c, 610, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -4528,8 +4865,8 @@ static CUresult backward_0_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 729, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 730, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 729, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 730, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 419, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4556,11 +4893,7 @@ static CUresult backward_0_106(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 730, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 606, 4, 0), .dshift = at(c, 607, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 730, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 606, 4, 0), .dshift = at(c, 607, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 730, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 606, 4, 0), .dshift = at(c, 607, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -4584,8 +4917,8 @@ static CUresult backward_0_108(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 731, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 732, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 21248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 731, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 732, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 21248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 415, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4596,11 +4929,11 @@ static CUresult backward_0_109(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 418, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 731, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 418, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 731, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 605, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 605, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
     r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -4612,11 +4945,7 @@ static CUresult backward_0_110(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 732, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 603, 4, 0), .dshift = at(c, 604, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 732, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 603, 4, 0), .dshift = at(c, 604, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 732, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 603, 4, 0), .dshift = at(c, 604, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -4641,7 +4970,7 @@ static CUresult backward_0_112(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 733, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 511, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 91, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4668,8 +4997,8 @@ static CUresult backward_0_114(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 734, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 21056 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 734, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 21056 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4680,11 +5009,11 @@ static CUresult backward_0_115(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 414, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 516, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 12483)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 12483), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 414, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 516, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 600, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 12483))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 600, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966))};
     r = launch(c, k_weight_gradient_reduce_42_4_1_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -4696,11 +5025,11 @@ static CUresult backward_0_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 601, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 601, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 601, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 601, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -4712,11 +5041,11 @@ static CUresult backward_0_117(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -4728,8 +5057,8 @@ static CUresult backward_0_118(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 42, 1}}, .y = {at(c, 735, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 48, 1}}, .y = {at(c, 735, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4740,8 +5069,8 @@ static CUresult backward_0_119(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 735, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 736, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 19008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 735, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 736, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 19008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 407, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4752,11 +5081,11 @@ static CUresult backward_0_120(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 410, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 735, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 410, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 735, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 597, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 597, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377))};
     r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
   }
   return r;
@@ -4768,11 +5097,7 @@ static CUresult backward_0_121(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 736, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0), .dscale = at(c, 595, 4, 0), .dshift = at(c, 596, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 736, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0), .dscale = at(c, 595, 4, 0), .dshift = at(c, 596, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 736, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0), .dscale = at(c, 595, 4, 0), .dshift = at(c, 596, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -4784,8 +5109,8 @@ static CUresult backward_0_122(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 736, e, 0), {0, 0, 42, 1}}, .y = {at(c, 737, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0), .dscale = at(c, 595, 4, 0), .dshift = at(c, 596, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 736, e, 0), {0, 0, 48, 1}}, .y = {at(c, 737, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0), .dscale = at(c, 595, 4, 0), .dshift = at(c, 596, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4796,8 +5121,8 @@ static CUresult backward_0_123(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 737, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 738, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = at(c, 83, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_2_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 737, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 738, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 83, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 403, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4808,11 +5133,11 @@ static CUresult backward_0_124(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 406, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 737, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 406, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 737, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 594, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 594, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 176))};
     r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
   }
   return r;
@@ -4824,11 +5149,7 @@ static CUresult backward_0_125(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 738, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0), .dscale = at(c, 592, 4, 0), .dshift = at(c, 593, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 738, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0), .dscale = at(c, 592, 4, 0), .dshift = at(c, 593, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 738, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0), .dscale = at(c, 592, 4, 0), .dshift = at(c, 593, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -4840,8 +5161,8 @@ static CUresult backward_0_126(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 738, e, 0), {0, 0, 42, 1}}, .y = {at(c, 739, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0), .dscale = at(c, 592, 4, 0), .dshift = at(c, 593, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 738, e, 0), {0, 0, 48, 1}}, .y = {at(c, 739, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0), .dscale = at(c, 592, 4, 0), .dshift = at(c, 593, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4852,8 +5173,8 @@ static CUresult backward_0_127(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 739, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 740, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 13632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 739, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 740, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 13632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 399, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .scale = at(c, 78, 4, 0), .shift = at(c, 79, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4864,11 +5185,11 @@ static CUresult backward_0_128(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 402, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 739, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 402, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 739, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 591, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 591, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780))};
     r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
   }
   return r;
@@ -4880,11 +5201,7 @@ static CUresult backward_0_129(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 740, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .scale = at(c, 78, 4, 0), .shift = at(c, 79, 4, 0), .dscale = at(c, 589, 4, 0), .dshift = at(c, 590, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 740, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .scale = at(c, 78, 4, 0), .shift = at(c, 79, 4, 0), .dscale = at(c, 589, 4, 0), .dshift = at(c, 590, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 740, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .scale = at(c, 78, 4, 0), .shift = at(c, 79, 4, 0), .dscale = at(c, 589, 4, 0), .dshift = at(c, 590, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -4909,7 +5226,7 @@ static CUresult backward_0_131(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 741, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 513, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 77, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4936,8 +5253,8 @@ static CUresult backward_0_133(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .output = {at(c, 742, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 13504 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .output = {at(c, 742, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 13504 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4948,11 +5265,11 @@ static CUresult backward_0_134(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 398, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 516, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 398, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 516, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 586, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 586, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932))};
     r = launch(c, k_weight_gradient_reduce_21_4_1_1_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -4964,11 +5281,11 @@ static CUresult backward_0_135(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 587, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 587, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 587, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 587, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -4980,11 +5297,11 @@ static CUresult backward_0_136(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -4996,8 +5313,8 @@ static CUresult backward_0_137(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 21, 1}}, .y = {at(c, 743, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 24, 1}}, .y = {at(c, 743, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5008,8 +5325,8 @@ static CUresult backward_0_138(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 743, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 744, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 12800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 743, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 744, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 12800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 391, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5020,11 +5337,11 @@ static CUresult backward_0_139(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 394, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 743, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 394, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 743, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 583, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 583, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510))};
     r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
   }
   return r;
@@ -5036,11 +5353,7 @@ static CUresult backward_0_140(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 744, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0), .dscale = at(c, 581, 4, 0), .dshift = at(c, 582, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 744, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0), .dscale = at(c, 581, 4, 0), .dshift = at(c, 582, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 744, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0), .dscale = at(c, 581, 4, 0), .dshift = at(c, 582, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -5052,8 +5365,8 @@ static CUresult backward_0_141(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 744, e, 0), {0, 0, 21, 1}}, .y = {at(c, 745, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0), .dscale = at(c, 581, 4, 0), .dshift = at(c, 582, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 744, e, 0), {0, 0, 24, 1}}, .y = {at(c, 745, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0), .dscale = at(c, 581, 4, 0), .dshift = at(c, 582, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5064,8 +5377,8 @@ static CUresult backward_0_142(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 745, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 746, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = at(c, 69, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_1_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 745, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 746, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 69, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 387, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5076,11 +5389,11 @@ static CUresult backward_0_143(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 390, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 745, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 390, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 745, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 580, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 580, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 176))};
     r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5092,11 +5405,7 @@ static CUresult backward_0_144(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 746, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0), .dscale = at(c, 578, 4, 0), .dshift = at(c, 579, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 746, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0), .dscale = at(c, 578, 4, 0), .dshift = at(c, 579, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 746, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0), .dscale = at(c, 578, 4, 0), .dshift = at(c, 579, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -5108,8 +5417,8 @@ static CUresult backward_0_145(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 746, e, 0), {0, 0, 21, 1}}, .y = {at(c, 747, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0), .dscale = at(c, 578, 4, 0), .dshift = at(c, 579, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 746, e, 0), {0, 0, 24, 1}}, .y = {at(c, 747, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0), .dscale = at(c, 578, 4, 0), .dshift = at(c, 579, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5120,8 +5429,8 @@ static CUresult backward_0_146(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 747, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 748, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 11456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 747, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 748, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 11456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 383, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .scale = at(c, 64, 4, 0), .shift = at(c, 65, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5132,11 +5441,11 @@ static CUresult backward_0_147(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 386, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 747, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 386, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 747, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 577, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 577, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120))};
     r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -5148,11 +5457,7 @@ static CUresult backward_0_148(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 748, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .scale = at(c, 64, 4, 0), .shift = at(c, 65, 4, 0), .dscale = at(c, 575, 4, 0), .dshift = at(c, 576, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 748, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .scale = at(c, 64, 4, 0), .shift = at(c, 65, 4, 0), .dscale = at(c, 575, 4, 0), .dshift = at(c, 576, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 748, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .scale = at(c, 64, 4, 0), .shift = at(c, 65, 4, 0), .dscale = at(c, 575, 4, 0), .dshift = at(c, 576, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5177,7 +5482,7 @@ static CUresult backward_0_150(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 749, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 512, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 63, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5205,7 +5510,7 @@ static CUresult backward_0_152(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .output = {at(c, 750, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 11392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_y_n_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5216,11 +5521,11 @@ static CUresult backward_0_153(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 382, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 516, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 32768)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 32768), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 382, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 516, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 572, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 32768))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 572, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536))};
     r = launch(c, k_weight_gradient_reduce_16_4_1_1_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -5232,11 +5537,11 @@ static CUresult backward_0_154(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 573, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 573, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 573, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 573, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -5248,11 +5553,11 @@ static CUresult backward_0_155(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 750, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 570, 4, 0), .dshift = at(c, 571, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 750, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 570, 4, 0), .dshift = at(c, 571, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 750, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 570, 4, 0), .dshift = at(c, 571, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 750, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 570, 4, 0), .dshift = at(c, 571, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -5276,8 +5581,8 @@ static CUresult backward_0_157(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 751, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 752, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 11136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 751, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 752, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 11136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 375, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5288,11 +5593,11 @@ static CUresult backward_0_158(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 378, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 751, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 378, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 751, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 569, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 569, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384))};
     r = launch(c, k_weight_gradient_reduce_16_16_1_1_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5304,11 +5609,7 @@ static CUresult backward_0_159(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 752, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 567, 4, 0), .dshift = at(c, 568, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 752, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 567, 4, 0), .dshift = at(c, 568, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 752, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 567, 4, 0), .dshift = at(c, 568, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -5332,8 +5633,8 @@ static CUresult backward_0_161(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 753, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 754, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 55, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 753, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 754, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 55, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 371, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5360,11 +5661,7 @@ static CUresult backward_0_163(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 754, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 564, 4, 0), .dshift = at(c, 565, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 754, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 564, 4, 0), .dshift = at(c, 565, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 754, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 564, 4, 0), .dshift = at(c, 565, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -5388,8 +5685,8 @@ static CUresult backward_0_165(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 755, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 756, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 10624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 755, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 756, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 10624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 367, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5400,11 +5697,11 @@ static CUresult backward_0_166(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 370, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 755, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 370, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 755, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 563, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 563, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
     r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -5416,11 +5713,7 @@ static CUresult backward_0_167(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 756, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 561, 4, 0), .dshift = at(c, 562, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 756, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 561, 4, 0), .dshift = at(c, 562, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 756, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 561, 4, 0), .dshift = at(c, 562, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -5445,7 +5738,7 @@ static CUresult backward_0_169(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 757, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 511, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 49, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5472,8 +5765,8 @@ static CUresult backward_0_171(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 758, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 10432 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 758, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 10432 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5484,11 +5777,11 @@ static CUresult backward_0_172(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 366, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 517, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 12483)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 12483), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 366, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 517, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 558, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 12483))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 558, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966))};
     r = launch(c, k_weight_gradient_reduce_42_4_1_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5500,11 +5793,11 @@ static CUresult backward_0_173(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 559, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 559, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 559, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 559, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -5516,11 +5809,11 @@ static CUresult backward_0_174(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5532,8 +5825,8 @@ static CUresult backward_0_175(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 42, 1}}, .y = {at(c, 759, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 48, 1}}, .y = {at(c, 759, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5544,8 +5837,8 @@ static CUresult backward_0_176(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 759, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 760, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = c->packed + 8384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 759, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 760, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 8384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 359, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0)};
+    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5556,11 +5849,11 @@ static CUresult backward_0_177(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 362, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 759, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 362, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 759, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 555, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 555, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377))};
     r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
   }
   return r;
@@ -5572,11 +5865,7 @@ static CUresult backward_0_178(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 760, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0), .dscale = at(c, 553, 4, 0), .dshift = at(c, 554, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 760, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0), .dscale = at(c, 553, 4, 0), .dshift = at(c, 554, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 760, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0), .dscale = at(c, 553, 4, 0), .dshift = at(c, 554, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5588,8 +5877,8 @@ static CUresult backward_0_179(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 760, e, 0), {0, 0, 42, 1}}, .y = {at(c, 761, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0), .dscale = at(c, 553, 4, 0), .dshift = at(c, 554, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 760, e, 0), {0, 0, 48, 1}}, .y = {at(c, 761, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0), .dscale = at(c, 553, 4, 0), .dshift = at(c, 554, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5600,8 +5889,8 @@ static CUresult backward_0_180(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 761, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 762, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .weight = at(c, 41, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_2_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 761, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 762, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 41, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 355, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5612,11 +5901,11 @@ static CUresult backward_0_181(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 358, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .dy = {at(c, 761, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 358, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 761, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 552, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 552, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 176))};
     r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
   }
   return r;
@@ -5628,11 +5917,7 @@ static CUresult backward_0_182(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 762, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0), .dscale = at(c, 550, 4, 0), .dshift = at(c, 551, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_2_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 762, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0), .dscale = at(c, 550, 4, 0), .dshift = at(c, 551, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 762, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0), .dscale = at(c, 550, 4, 0), .dshift = at(c, 551, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5644,8 +5929,8 @@ static CUresult backward_0_183(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 42, 1}}, .dy = {at(c, 762, e, 0), {0, 0, 42, 1}}, .y = {at(c, 763, e, 0), {0, 0, 42, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0), .dscale = at(c, 550, 4, 0), .dshift = at(c, 551, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_2_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 762, e, 0), {0, 0, 48, 1}}, .y = {at(c, 763, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0), .dscale = at(c, 550, 4, 0), .dshift = at(c, 551, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5656,8 +5941,8 @@ static CUresult backward_0_184(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 763, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .output = {at(c, 764, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 3008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 763, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 764, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 3008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 351, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .scale = at(c, 36, 4, 0), .shift = at(c, 37, 4, 0)};
+    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
   }
   return r;
 }
@@ -5668,11 +5953,11 @@ static CUresult backward_0_185(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 354, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 763, e, 0), 21 * h * w / 512, 21 * w / 16, 42, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 354, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 763, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 549, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 549, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780))};
     r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
   }
   return r;
@@ -5684,11 +5969,7 @@ static CUresult backward_0_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 764, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .scale = at(c, 36, 4, 0), .shift = at(c, 37, 4, 0), .dscale = at(c, 547, 4, 0), .dshift = at(c, 548, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 764, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .scale = at(c, 36, 4, 0), .shift = at(c, 37, 4, 0), .dscale = at(c, 547, 4, 0), .dshift = at(c, 548, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 764, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .scale = at(c, 36, 4, 0), .shift = at(c, 37, 4, 0), .dscale = at(c, 547, 4, 0), .dshift = at(c, 548, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -5713,7 +5994,7 @@ static CUresult backward_0_188(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 765, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 513, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 35, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5740,8 +6021,8 @@ static CUresult backward_0_190(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .output = {at(c, 766, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 2880 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .output = {at(c, 766, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 2880 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5752,11 +6033,11 @@ static CUresult backward_0_191(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 350, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 517, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 350, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 517, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 544, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 544, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932))};
     r = launch(c, k_weight_gradient_reduce_21_4_1_1_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -5768,11 +6049,11 @@ static CUresult backward_0_192(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 545, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 545, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 545, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 545, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -5784,11 +6065,11 @@ static CUresult backward_0_193(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 766, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0), .dscale = at(c, 542, 4, 0), .dshift = at(c, 543, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 766, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0), .dscale = at(c, 542, 4, 0), .dshift = at(c, 543, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 766, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0), .dscale = at(c, 542, 4, 0), .dshift = at(c, 543, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 766, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0), .dscale = at(c, 542, 4, 0), .dshift = at(c, 543, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -5800,8 +6081,8 @@ static CUresult backward_0_194(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 766, e, 0), {0, 0, 21, 1}}, .y = {at(c, 767, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0), .dscale = at(c, 542, 4, 0), .dshift = at(c, 543, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 766, e, 0), {0, 0, 24, 1}}, .y = {at(c, 767, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0), .dscale = at(c, 542, 4, 0), .dshift = at(c, 543, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5812,8 +6093,8 @@ static CUresult backward_0_195(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 767, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 768, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = c->packed + 2176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_y_n_n_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 767, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 768, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 2176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 343, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0)};
+    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5824,11 +6105,11 @@ static CUresult backward_0_196(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 346, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 767, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 346, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 767, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 541, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 541, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510))};
     r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
   }
   return r;
@@ -5840,11 +6121,7 @@ static CUresult backward_0_197(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 768, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0), .dscale = at(c, 539, 4, 0), .dshift = at(c, 540, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 768, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0), .dscale = at(c, 539, 4, 0), .dshift = at(c, 540, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 768, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0), .dscale = at(c, 539, 4, 0), .dshift = at(c, 540, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -5856,8 +6133,8 @@ static CUresult backward_0_198(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 768, e, 0), {0, 0, 21, 1}}, .y = {at(c, 769, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0), .dscale = at(c, 539, 4, 0), .dshift = at(c, 540, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 768, e, 0), {0, 0, 24, 1}}, .y = {at(c, 769, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0), .dscale = at(c, 539, 4, 0), .dshift = at(c, 540, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5868,8 +6145,8 @@ static CUresult backward_0_199(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 769, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 770, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .weight = at(c, 27, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_1_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 769, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 770, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 27, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 339, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5880,11 +6157,11 @@ static CUresult backward_0_200(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 342, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .dy = {at(c, 769, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 176), 1, 3, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 342, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 769, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 176), 1, 3, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 538, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 176))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 538, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 176))};
     r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5896,11 +6173,7 @@ static CUresult backward_0_201(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 770, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0), .dscale = at(c, 536, 4, 0), .dshift = at(c, 537, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 770, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0), .dscale = at(c, 536, 4, 0), .dshift = at(c, 537, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 770, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0), .dscale = at(c, 536, 4, 0), .dshift = at(c, 537, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -5912,8 +6185,8 @@ static CUresult backward_0_202(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 21, 1}}, .dy = {at(c, 770, e, 0), {0, 0, 21, 1}}, .y = {at(c, 771, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0), .dscale = at(c, 536, 4, 0), .dshift = at(c, 537, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 770, e, 0), {0, 0, 24, 1}}, .y = {at(c, 771, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0), .dscale = at(c, 536, 4, 0), .dshift = at(c, 537, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5924,8 +6197,8 @@ static CUresult backward_0_203(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 771, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .output = {at(c, 772, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 832 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_n_n_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 771, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 772, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 832 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 335, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .scale = at(c, 22, 4, 0), .shift = at(c, 23, 4, 0)};
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5936,11 +6209,11 @@ static CUresult backward_0_204(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 338, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 771, e, 0), 21 * h * w / 256, 21 * w / 16, 21, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 338, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 771, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 535, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 535, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120))};
     r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -5952,11 +6225,7 @@ static CUresult backward_0_205(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 772, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .scale = at(c, 22, 4, 0), .shift = at(c, 23, 4, 0), .dscale = at(c, 533, 4, 0), .dshift = at(c, 534, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 772, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .scale = at(c, 22, 4, 0), .shift = at(c, 23, 4, 0), .dscale = at(c, 533, 4, 0), .dshift = at(c, 534, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 772, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .scale = at(c, 22, 4, 0), .shift = at(c, 23, 4, 0), .dscale = at(c, 533, 4, 0), .dshift = at(c, 534, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5981,7 +6250,7 @@ static CUresult backward_0_207(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 773, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 512, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 21, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6009,7 +6278,7 @@ static CUresult backward_0_209(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .output = {at(c, 774, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_y_n_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_16_4_1_1_1_128_16_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6020,11 +6289,11 @@ static CUresult backward_0_210(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 334, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 517, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 32768)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 32768), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 334, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 517, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 530, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 32768))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 530, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536))};
     r = launch(c, k_weight_gradient_reduce_16_4_1_1_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -6036,11 +6305,11 @@ static CUresult backward_0_211(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 531, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 2048), 528))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 2048), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 531, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 531, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 2048), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 2048), 528))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 531, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
     r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -6052,11 +6321,11 @@ static CUresult backward_0_212(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 774, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 528, 4, 0), .dshift = at(c, 529, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 774, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 528, 4, 0), .dshift = at(c, 529, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 774, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 528, 4, 0), .dshift = at(c, 529, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 774, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 528, 4, 0), .dshift = at(c, 529, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -6080,8 +6349,8 @@ static CUresult backward_0_214(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 775, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 776, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 775, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 776, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 327, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
+    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6092,11 +6361,11 @@ static CUresult backward_0_215(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 330, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 775, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 330, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 775, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 527, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 527, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384))};
     r = launch(c, k_weight_gradient_reduce_16_16_1_1_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -6108,11 +6377,7 @@ static CUresult backward_0_216(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 776, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 525, 4, 0), .dshift = at(c, 526, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 776, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 525, 4, 0), .dshift = at(c, 526, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 776, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 525, 4, 0), .dshift = at(c, 526, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -6136,8 +6401,8 @@ static CUresult backward_0_218(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 777, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 778, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 13, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 777, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 778, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 13, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 323, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6164,11 +6429,7 @@ static CUresult backward_0_220(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 778, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 522, 4, 0), .dshift = at(c, 523, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 1024), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 778, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 522, 4, 0), .dshift = at(c, 523, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 1024), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 1024), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 778, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 522, 4, 0), .dshift = at(c, 523, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -6192,8 +6453,8 @@ static CUresult backward_0_222(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 779, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 780, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_32_y_y_y_n_n_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 779, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 780, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 319, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0)};
+    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6204,11 +6465,11 @@ static CUresult backward_0_223(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 322, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 779, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 322, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 779, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 521, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096))};
+    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 521, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
     r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6220,11 +6481,7 @@ static CUresult backward_0_224(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 780, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 519, 4, 0), .dshift = at(c, 520, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 528), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 780, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 519, 4, 0), .dshift = at(c, 520, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 528)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 528))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 780, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 519, 4, 0), .dshift = at(c, 520, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -6249,7 +6506,7 @@ static CUresult backward_0_226(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 781, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 511, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 7, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6278,6 +6535,7 @@ static CUresult add(context *c, CUdeviceptr y, CUdeviceptr a, int64_t elements) 
 // The forward pass in training.
 static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, -1, pack_0},
+    {reprise_fork, 8, 0, NULL},
     {reprise_launch, 0, 0, forward_0},
     {reprise_launch, 0, 1, forward_1},
     {reprise_launch, 0, 3, forward_3},
@@ -6291,749 +6549,804 @@ static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, 13, forward_13},
     {reprise_launch, 0, 15, forward_15},
     {reprise_launch, 0, 16, forward_16},
-    {reprise_launch, 0, 17, forward_17},
-    {reprise_launch, 0, 18, forward_18},
-    {reprise_launch, 0, 20, forward_20},
-    {reprise_launch, 0, 21, forward_21},
-    {reprise_launch, 0, 22, forward_22},
-    {reprise_launch, 0, 24, forward_24},
-    {reprise_launch, 0, 25, forward_25},
-    {reprise_launch, 0, 26, forward_26},
-    {reprise_launch, 0, 28, forward_28},
-    {reprise_launch, 0, 29, forward_29},
-    {reprise_launch, 0, 30, forward_30},
-    {reprise_launch, 0, 32, forward_32},
-    {reprise_launch, 0, 33, forward_33},
-    {reprise_launch, 0, 34, forward_34},
-    {reprise_launch, 0, 35, forward_35},
-    {reprise_launch, 0, 37, forward_37},
-    {reprise_launch, 0, 38, forward_38},
-    {reprise_launch, 0, 39, forward_39},
-    {reprise_launch, 0, 41, forward_41},
-    {reprise_launch, 0, 42, forward_42},
-    {reprise_launch, 0, 43, forward_43},
-    {reprise_launch, 0, 45, forward_45},
-    {reprise_launch, 0, 46, forward_46},
-    {reprise_launch, 0, 47, forward_47},
-    {reprise_launch, 0, 49, forward_49},
-    {reprise_launch, 0, 50, forward_50},
-    {reprise_launch, 0, 51, forward_51},
-    {reprise_launch, 0, 52, forward_52},
-    {reprise_launch, 0, 54, forward_54},
-    {reprise_launch, 0, 55, forward_55},
-    {reprise_launch, 0, 56, forward_56},
-    {reprise_launch, 0, 58, forward_58},
-    {reprise_launch, 0, 59, forward_59},
-    {reprise_launch, 0, 60, forward_60},
-    {reprise_launch, 0, 62, forward_62},
-    {reprise_launch, 0, 63, forward_63},
-    {reprise_launch, 0, 64, forward_64},
-    {reprise_launch, 0, 66, forward_66},
-    {reprise_launch, 0, 67, forward_67},
-    {reprise_launch, 0, 68, forward_68},
-    {reprise_launch, 0, 69, forward_69},
-    {reprise_launch, 0, 71, forward_71},
-    {reprise_launch, 0, 72, forward_72},
-    {reprise_launch, 0, 73, forward_73},
-    {reprise_launch, 0, 75, forward_75},
-    {reprise_launch, 0, 76, forward_76},
-    {reprise_launch, 0, 77, forward_77},
-    {reprise_launch, 0, 79, forward_79},
-    {reprise_launch, 0, 80, forward_80},
-    {reprise_launch, 0, 81, forward_81},
-    {reprise_launch, 0, 83, forward_83},
-    {reprise_launch, 0, 84, forward_84},
-    {reprise_launch, 0, 85, forward_85},
-    {reprise_launch, 0, 86, forward_86},
-    {reprise_launch, 0, 88, forward_88},
-    {reprise_launch, 0, 89, forward_89},
-    {reprise_launch, 0, 90, forward_90},
-    {reprise_launch, 0, 92, forward_92},
-    {reprise_launch, 0, 93, forward_93},
-    {reprise_launch, 0, 94, forward_94},
-    {reprise_launch, 0, 96, forward_96},
-    {reprise_launch, 0, 97, forward_97},
-    {reprise_launch, 0, 98, forward_98},
-    {reprise_launch, 0, 100, forward_100},
-    {reprise_launch, 0, 101, forward_101},
-    {reprise_launch, 0, 102, forward_102},
-    {reprise_launch, 0, 103, forward_103},
-    {reprise_launch, 0, 105, forward_105},
-    {reprise_launch, 0, 106, forward_106},
-    {reprise_launch, 0, 107, forward_107},
-    {reprise_launch, 0, 109, forward_109},
-    {reprise_launch, 0, 110, forward_110},
-    {reprise_launch, 0, 111, forward_111},
-    {reprise_launch, 0, 113, forward_113},
-    {reprise_launch, 0, 114, forward_114},
-    {reprise_launch, 0, 115, forward_115},
-    {reprise_launch, 0, 117, forward_117},
-    {reprise_launch, 0, 118, forward_118},
-    {reprise_launch, 0, 119, forward_119},
-    {reprise_launch, 0, 120, forward_120},
-    {reprise_launch, 0, 122, forward_122},
-    {reprise_launch, 0, 123, forward_123},
-    {reprise_launch, 0, 124, forward_124},
-    {reprise_launch, 0, 126, forward_126},
-    {reprise_launch, 0, 127, forward_127},
-    {reprise_launch, 0, 128, forward_128},
-    {reprise_launch, 0, 130, forward_130},
-    {reprise_launch, 0, 131, forward_131},
-    {reprise_launch, 0, 132, forward_132},
-    {reprise_launch, 0, 134, forward_134},
-    {reprise_launch, 0, 135, forward_135},
-    {reprise_launch, 0, 136, forward_136},
-    {reprise_launch, 0, 137, forward_137},
-    {reprise_launch, 0, 139, forward_139},
-    {reprise_launch, 0, 140, forward_140},
-    {reprise_launch, 0, 141, forward_141},
-    {reprise_launch, 0, 143, forward_143},
-    {reprise_launch, 0, 144, forward_144},
-    {reprise_launch, 0, 145, forward_145},
-    {reprise_launch, 0, 147, forward_147},
-    {reprise_launch, 0, 148, forward_148},
-    {reprise_launch, 0, 149, forward_149},
-    {reprise_launch, 0, 151, forward_151},
-    {reprise_launch, 0, 152, forward_152},
-    {reprise_launch, 0, 153, forward_153},
-    {reprise_launch, 0, 154, forward_154},
-    {reprise_launch, 0, 156, forward_156},
-    {reprise_launch, 0, 157, forward_157},
-    {reprise_launch, 0, 158, forward_158},
-    {reprise_launch, 0, 160, forward_160},
-    {reprise_launch, 0, 161, forward_161},
-    {reprise_launch, 0, 162, forward_162},
-    {reprise_launch, 0, 164, forward_164},
-    {reprise_launch, 0, 165, forward_165},
-    {reprise_launch, 0, 166, forward_166},
-    {reprise_launch, 0, 168, forward_168},
-    {reprise_launch, 0, 169, forward_169},
-    {reprise_launch, 0, 170, forward_170},
-    {reprise_launch, 0, 171, forward_171},
-    {reprise_launch, 0, 173, forward_173},
-    {reprise_launch, 0, 174, forward_174},
-    {reprise_launch, 0, 175, forward_175},
-    {reprise_launch, 0, 177, forward_177},
-    {reprise_launch, 0, 178, forward_178},
-    {reprise_launch, 0, 179, forward_179},
-    {reprise_launch, 0, 181, forward_181},
-    {reprise_launch, 0, 182, forward_182},
-    {reprise_launch, 0, 183, forward_183},
-    {reprise_launch, 0, 185, forward_185},
-    {reprise_launch, 0, 186, forward_186},
-    {reprise_launch, 0, 187, forward_187},
-    {reprise_launch, 0, 188, forward_188},
-    {reprise_launch, 0, 190, forward_190},
-    {reprise_launch, 0, 191, forward_191},
-    {reprise_launch, 0, 192, forward_192},
-    {reprise_launch, 0, 194, forward_194},
-    {reprise_launch, 0, 195, forward_195},
-    {reprise_launch, 0, 196, forward_196},
-    {reprise_launch, 0, 198, forward_198},
-    {reprise_launch, 0, 199, forward_199},
-    {reprise_launch, 0, 200, forward_200},
-    {reprise_launch, 0, 202, forward_202},
-    {reprise_launch, 0, 203, forward_203},
+    {reprise_launch, 1, 17, forward_17},
+    {reprise_launch, 1, 18, forward_18},
+    {reprise_launch, 1, 20, forward_20},
+    {reprise_launch, 1, 21, forward_21},
+    {reprise_launch, 1, 22, forward_22},
+    {reprise_launch, 1, 24, forward_24},
+    {reprise_launch, 1, 25, forward_25},
+    {reprise_launch, 1, 26, forward_26},
+    {reprise_launch, 1, 28, forward_28},
+    {reprise_launch, 1, 29, forward_29},
+    {reprise_launch, 1, 30, forward_30},
+    {reprise_launch, 1, 32, forward_32},
+    {reprise_launch, 1, 33, forward_33},
+    {reprise_launch, 2, 34, forward_34},
+    {reprise_launch, 2, 35, forward_35},
+    {reprise_launch, 2, 37, forward_37},
+    {reprise_launch, 2, 38, forward_38},
+    {reprise_launch, 2, 39, forward_39},
+    {reprise_launch, 2, 41, forward_41},
+    {reprise_launch, 2, 42, forward_42},
+    {reprise_launch, 2, 43, forward_43},
+    {reprise_launch, 2, 45, forward_45},
+    {reprise_launch, 2, 46, forward_46},
+    {reprise_launch, 2, 47, forward_47},
+    {reprise_launch, 2, 49, forward_49},
+    {reprise_launch, 2, 50, forward_50},
+    {reprise_launch, 3, 51, forward_51},
+    {reprise_launch, 3, 52, forward_52},
+    {reprise_launch, 3, 54, forward_54},
+    {reprise_launch, 3, 55, forward_55},
+    {reprise_launch, 3, 56, forward_56},
+    {reprise_launch, 3, 58, forward_58},
+    {reprise_launch, 3, 59, forward_59},
+    {reprise_launch, 3, 60, forward_60},
+    {reprise_launch, 3, 62, forward_62},
+    {reprise_launch, 3, 63, forward_63},
+    {reprise_launch, 3, 64, forward_64},
+    {reprise_launch, 3, 66, forward_66},
+    {reprise_launch, 3, 67, forward_67},
+    {reprise_launch, 4, 68, forward_68},
+    {reprise_launch, 4, 69, forward_69},
+    {reprise_launch, 4, 71, forward_71},
+    {reprise_launch, 4, 72, forward_72},
+    {reprise_launch, 4, 73, forward_73},
+    {reprise_launch, 4, 75, forward_75},
+    {reprise_launch, 4, 76, forward_76},
+    {reprise_launch, 4, 77, forward_77},
+    {reprise_launch, 4, 79, forward_79},
+    {reprise_launch, 4, 80, forward_80},
+    {reprise_launch, 4, 81, forward_81},
+    {reprise_launch, 4, 83, forward_83},
+    {reprise_launch, 4, 84, forward_84},
+    {reprise_launch, 5, 85, forward_85},
+    {reprise_launch, 5, 86, forward_86},
+    {reprise_launch, 5, 88, forward_88},
+    {reprise_launch, 5, 89, forward_89},
+    {reprise_launch, 5, 90, forward_90},
+    {reprise_launch, 5, 92, forward_92},
+    {reprise_launch, 5, 93, forward_93},
+    {reprise_launch, 5, 94, forward_94},
+    {reprise_launch, 5, 96, forward_96},
+    {reprise_launch, 5, 97, forward_97},
+    {reprise_launch, 5, 98, forward_98},
+    {reprise_launch, 5, 100, forward_100},
+    {reprise_launch, 5, 101, forward_101},
+    {reprise_launch, 6, 102, forward_102},
+    {reprise_launch, 6, 103, forward_103},
+    {reprise_launch, 6, 105, forward_105},
+    {reprise_launch, 6, 106, forward_106},
+    {reprise_launch, 6, 107, forward_107},
+    {reprise_launch, 6, 109, forward_109},
+    {reprise_launch, 6, 110, forward_110},
+    {reprise_launch, 6, 111, forward_111},
+    {reprise_launch, 6, 113, forward_113},
+    {reprise_launch, 6, 114, forward_114},
+    {reprise_launch, 6, 115, forward_115},
+    {reprise_launch, 6, 117, forward_117},
+    {reprise_launch, 6, 118, forward_118},
+    {reprise_launch, 7, 119, forward_119},
+    {reprise_launch, 7, 120, forward_120},
+    {reprise_launch, 7, 122, forward_122},
+    {reprise_launch, 7, 123, forward_123},
+    {reprise_launch, 7, 124, forward_124},
+    {reprise_launch, 7, 126, forward_126},
+    {reprise_launch, 7, 127, forward_127},
+    {reprise_launch, 7, 128, forward_128},
+    {reprise_launch, 7, 130, forward_130},
+    {reprise_launch, 7, 131, forward_131},
+    {reprise_launch, 7, 132, forward_132},
+    {reprise_launch, 7, 134, forward_134},
+    {reprise_launch, 7, 135, forward_135},
+    {reprise_launch, 2, 136, forward_136},
+    {reprise_launch, 2, 137, forward_137},
+    {reprise_launch, 2, 139, forward_139},
+    {reprise_launch, 2, 140, forward_140},
+    {reprise_launch, 2, 141, forward_141},
+    {reprise_launch, 2, 143, forward_143},
+    {reprise_launch, 2, 144, forward_144},
+    {reprise_launch, 2, 145, forward_145},
+    {reprise_launch, 2, 147, forward_147},
+    {reprise_launch, 2, 148, forward_148},
+    {reprise_launch, 2, 149, forward_149},
+    {reprise_launch, 2, 151, forward_151},
+    {reprise_launch, 2, 152, forward_152},
+    {reprise_launch, 5, 153, forward_153},
+    {reprise_launch, 5, 154, forward_154},
+    {reprise_launch, 5, 156, forward_156},
+    {reprise_launch, 5, 157, forward_157},
+    {reprise_launch, 5, 158, forward_158},
+    {reprise_launch, 5, 160, forward_160},
+    {reprise_launch, 5, 161, forward_161},
+    {reprise_launch, 5, 162, forward_162},
+    {reprise_launch, 5, 164, forward_164},
+    {reprise_launch, 5, 165, forward_165},
+    {reprise_launch, 5, 166, forward_166},
+    {reprise_launch, 5, 168, forward_168},
+    {reprise_launch, 5, 169, forward_169},
+    {reprise_launch, 1, 170, forward_170},
+    {reprise_launch, 1, 171, forward_171},
+    {reprise_launch, 1, 173, forward_173},
+    {reprise_launch, 1, 174, forward_174},
+    {reprise_launch, 1, 175, forward_175},
+    {reprise_launch, 1, 177, forward_177},
+    {reprise_launch, 1, 178, forward_178},
+    {reprise_launch, 1, 179, forward_179},
+    {reprise_launch, 1, 181, forward_181},
+    {reprise_launch, 1, 182, forward_182},
+    {reprise_launch, 1, 183, forward_183},
+    {reprise_launch, 1, 185, forward_185},
+    {reprise_launch, 1, 186, forward_186},
+    {reprise_launch, 4, 187, forward_187},
+    {reprise_launch, 4, 188, forward_188},
+    {reprise_launch, 4, 190, forward_190},
+    {reprise_launch, 4, 191, forward_191},
+    {reprise_launch, 4, 192, forward_192},
+    {reprise_launch, 4, 194, forward_194},
+    {reprise_launch, 4, 195, forward_195},
+    {reprise_launch, 4, 196, forward_196},
+    {reprise_launch, 4, 198, forward_198},
+    {reprise_launch, 4, 199, forward_199},
+    {reprise_launch, 4, 200, forward_200},
+    {reprise_launch, 4, 202, forward_202},
+    {reprise_launch, 4, 203, forward_203},
+    {reprise_join, 8, 0, NULL},
 };
 
 // The forward pass in evaluation.
 static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 0, -1, pack_0},
-    {reprise_launch, 0, 0, forward_0},
-    {reprise_launch, 0, 2, forward_2},
+    {reprise_fork, 8, 0, NULL},
+    {reprise_launch, 0, 0, evaluation_0},
+    {reprise_launch, 1, 2, evaluation_2},
+    {reprise_signal, 1, 0, NULL},
+    {reprise_wait, 0, 0, NULL},
     {reprise_launch, 0, 3, forward_3},
-    {reprise_launch, 0, 4, forward_4},
-    {reprise_launch, 0, 6, forward_6},
+    {reprise_launch, 0, 4, evaluation_4},
+    {reprise_launch, 2, 6, evaluation_6},
+    {reprise_signal, 2, 1, NULL},
+    {reprise_wait, 0, 1, NULL},
     {reprise_launch, 0, 7, forward_7},
-    {reprise_launch, 0, 8, forward_8},
-    {reprise_launch, 0, 10, forward_10},
+    {reprise_launch, 0, 8, evaluation_8},
+    {reprise_launch, 3, 10, evaluation_10},
+    {reprise_signal, 3, 2, NULL},
+    {reprise_wait, 0, 2, NULL},
     {reprise_launch, 0, 11, forward_11},
-    {reprise_launch, 0, 12, forward_12},
-    {reprise_launch, 0, 14, forward_14},
+    {reprise_launch, 0, 12, evaluation_12},
+    {reprise_launch, 4, 14, evaluation_14},
+    {reprise_signal, 4, 3, NULL},
+    {reprise_wait, 0, 3, NULL},
     {reprise_launch, 0, 15, forward_15},
     {reprise_launch, 0, 16, forward_16},
-    {reprise_launch, 0, 17, forward_17},
-    {reprise_launch, 0, 19, forward_19},
-    {reprise_launch, 0, 20, forward_20},
-    {reprise_launch, 0, 21, forward_21},
-    {reprise_launch, 0, 23, forward_23},
-    {reprise_launch, 0, 24, forward_24},
-    {reprise_launch, 0, 25, forward_25},
-    {reprise_launch, 0, 27, forward_27},
-    {reprise_launch, 0, 28, forward_28},
-    {reprise_launch, 0, 29, forward_29},
-    {reprise_launch, 0, 31, forward_31},
-    {reprise_launch, 0, 32, forward_32},
-    {reprise_launch, 0, 33, forward_33},
-    {reprise_launch, 0, 34, forward_34},
-    {reprise_launch, 0, 36, forward_36},
-    {reprise_launch, 0, 37, forward_37},
-    {reprise_launch, 0, 38, forward_38},
-    {reprise_launch, 0, 40, forward_40},
-    {reprise_launch, 0, 41, forward_41},
-    {reprise_launch, 0, 42, forward_42},
-    {reprise_launch, 0, 44, forward_44},
-    {reprise_launch, 0, 45, forward_45},
-    {reprise_launch, 0, 46, forward_46},
-    {reprise_launch, 0, 48, forward_48},
-    {reprise_launch, 0, 49, forward_49},
-    {reprise_launch, 0, 50, forward_50},
-    {reprise_launch, 0, 51, forward_51},
-    {reprise_launch, 0, 53, forward_53},
-    {reprise_launch, 0, 54, forward_54},
-    {reprise_launch, 0, 55, forward_55},
-    {reprise_launch, 0, 57, forward_57},
-    {reprise_launch, 0, 58, forward_58},
-    {reprise_launch, 0, 59, forward_59},
-    {reprise_launch, 0, 61, forward_61},
-    {reprise_launch, 0, 62, forward_62},
-    {reprise_launch, 0, 63, forward_63},
-    {reprise_launch, 0, 65, forward_65},
-    {reprise_launch, 0, 66, forward_66},
-    {reprise_launch, 0, 67, forward_67},
-    {reprise_launch, 0, 68, forward_68},
-    {reprise_launch, 0, 70, forward_70},
-    {reprise_launch, 0, 71, forward_71},
-    {reprise_launch, 0, 72, forward_72},
-    {reprise_launch, 0, 74, forward_74},
-    {reprise_launch, 0, 75, forward_75},
-    {reprise_launch, 0, 76, forward_76},
-    {reprise_launch, 0, 78, forward_78},
-    {reprise_launch, 0, 79, forward_79},
-    {reprise_launch, 0, 80, forward_80},
-    {reprise_launch, 0, 82, forward_82},
-    {reprise_launch, 0, 83, forward_83},
-    {reprise_launch, 0, 84, forward_84},
-    {reprise_launch, 0, 85, forward_85},
-    {reprise_launch, 0, 87, forward_87},
-    {reprise_launch, 0, 88, forward_88},
-    {reprise_launch, 0, 89, forward_89},
-    {reprise_launch, 0, 91, forward_91},
-    {reprise_launch, 0, 92, forward_92},
-    {reprise_launch, 0, 93, forward_93},
-    {reprise_launch, 0, 95, forward_95},
-    {reprise_launch, 0, 96, forward_96},
-    {reprise_launch, 0, 97, forward_97},
-    {reprise_launch, 0, 99, forward_99},
-    {reprise_launch, 0, 100, forward_100},
-    {reprise_launch, 0, 101, forward_101},
-    {reprise_launch, 0, 102, forward_102},
-    {reprise_launch, 0, 104, forward_104},
-    {reprise_launch, 0, 105, forward_105},
-    {reprise_launch, 0, 106, forward_106},
-    {reprise_launch, 0, 108, forward_108},
-    {reprise_launch, 0, 109, forward_109},
-    {reprise_launch, 0, 110, forward_110},
-    {reprise_launch, 0, 112, forward_112},
-    {reprise_launch, 0, 113, forward_113},
-    {reprise_launch, 0, 114, forward_114},
-    {reprise_launch, 0, 116, forward_116},
-    {reprise_launch, 0, 117, forward_117},
-    {reprise_launch, 0, 118, forward_118},
-    {reprise_launch, 0, 119, forward_119},
-    {reprise_launch, 0, 121, forward_121},
-    {reprise_launch, 0, 122, forward_122},
-    {reprise_launch, 0, 123, forward_123},
-    {reprise_launch, 0, 125, forward_125},
-    {reprise_launch, 0, 126, forward_126},
-    {reprise_launch, 0, 127, forward_127},
-    {reprise_launch, 0, 129, forward_129},
-    {reprise_launch, 0, 130, forward_130},
-    {reprise_launch, 0, 131, forward_131},
-    {reprise_launch, 0, 133, forward_133},
-    {reprise_launch, 0, 134, forward_134},
-    {reprise_launch, 0, 135, forward_135},
-    {reprise_launch, 0, 136, forward_136},
-    {reprise_launch, 0, 138, forward_138},
-    {reprise_launch, 0, 139, forward_139},
-    {reprise_launch, 0, 140, forward_140},
-    {reprise_launch, 0, 142, forward_142},
-    {reprise_launch, 0, 143, forward_143},
-    {reprise_launch, 0, 144, forward_144},
-    {reprise_launch, 0, 146, forward_146},
-    {reprise_launch, 0, 147, forward_147},
-    {reprise_launch, 0, 148, forward_148},
-    {reprise_launch, 0, 150, forward_150},
-    {reprise_launch, 0, 151, forward_151},
-    {reprise_launch, 0, 152, forward_152},
-    {reprise_launch, 0, 153, forward_153},
-    {reprise_launch, 0, 155, forward_155},
-    {reprise_launch, 0, 156, forward_156},
-    {reprise_launch, 0, 157, forward_157},
-    {reprise_launch, 0, 159, forward_159},
-    {reprise_launch, 0, 160, forward_160},
-    {reprise_launch, 0, 161, forward_161},
-    {reprise_launch, 0, 163, forward_163},
-    {reprise_launch, 0, 164, forward_164},
-    {reprise_launch, 0, 165, forward_165},
-    {reprise_launch, 0, 167, forward_167},
-    {reprise_launch, 0, 168, forward_168},
-    {reprise_launch, 0, 169, forward_169},
-    {reprise_launch, 0, 170, forward_170},
-    {reprise_launch, 0, 172, forward_172},
-    {reprise_launch, 0, 173, forward_173},
-    {reprise_launch, 0, 174, forward_174},
-    {reprise_launch, 0, 176, forward_176},
-    {reprise_launch, 0, 177, forward_177},
-    {reprise_launch, 0, 178, forward_178},
-    {reprise_launch, 0, 180, forward_180},
-    {reprise_launch, 0, 181, forward_181},
-    {reprise_launch, 0, 182, forward_182},
-    {reprise_launch, 0, 184, forward_184},
-    {reprise_launch, 0, 185, forward_185},
-    {reprise_launch, 0, 186, forward_186},
-    {reprise_launch, 0, 187, forward_187},
-    {reprise_launch, 0, 189, forward_189},
-    {reprise_launch, 0, 190, forward_190},
-    {reprise_launch, 0, 191, forward_191},
-    {reprise_launch, 0, 193, forward_193},
-    {reprise_launch, 0, 194, forward_194},
-    {reprise_launch, 0, 195, forward_195},
-    {reprise_launch, 0, 197, forward_197},
-    {reprise_launch, 0, 198, forward_198},
-    {reprise_launch, 0, 199, forward_199},
-    {reprise_launch, 0, 201, forward_201},
-    {reprise_launch, 0, 202, forward_202},
-    {reprise_launch, 0, 203, forward_203},
+    {reprise_launch, 1, 17, evaluation_17},
+    {reprise_launch, 5, 19, evaluation_19},
+    {reprise_signal, 5, 4, NULL},
+    {reprise_wait, 1, 4, NULL},
+    {reprise_launch, 1, 20, forward_20},
+    {reprise_launch, 1, 21, evaluation_21},
+    {reprise_launch, 6, 23, evaluation_23},
+    {reprise_signal, 6, 5, NULL},
+    {reprise_wait, 1, 5, NULL},
+    {reprise_launch, 1, 24, forward_24},
+    {reprise_launch, 1, 25, evaluation_25},
+    {reprise_launch, 7, 27, evaluation_27},
+    {reprise_signal, 7, 6, NULL},
+    {reprise_wait, 1, 6, NULL},
+    {reprise_launch, 1, 28, forward_28},
+    {reprise_launch, 1, 29, evaluation_29},
+    {reprise_launch, 2, 31, evaluation_31},
+    {reprise_signal, 2, 7, NULL},
+    {reprise_wait, 1, 7, NULL},
+    {reprise_launch, 1, 32, forward_32},
+    {reprise_launch, 1, 33, forward_33},
+    {reprise_launch, 2, 34, evaluation_34},
+    {reprise_launch, 3, 36, evaluation_36},
+    {reprise_signal, 3, 8, NULL},
+    {reprise_wait, 2, 8, NULL},
+    {reprise_launch, 2, 37, forward_37},
+    {reprise_launch, 2, 38, evaluation_38},
+    {reprise_launch, 4, 40, evaluation_40},
+    {reprise_signal, 4, 9, NULL},
+    {reprise_wait, 2, 9, NULL},
+    {reprise_launch, 2, 41, forward_41},
+    {reprise_launch, 2, 42, evaluation_42},
+    {reprise_launch, 6, 44, evaluation_44},
+    {reprise_signal, 6, 10, NULL},
+    {reprise_wait, 2, 10, NULL},
+    {reprise_launch, 2, 45, forward_45},
+    {reprise_launch, 2, 46, evaluation_46},
+    {reprise_launch, 7, 48, evaluation_48},
+    {reprise_signal, 7, 11, NULL},
+    {reprise_wait, 2, 11, NULL},
+    {reprise_launch, 2, 49, forward_49},
+    {reprise_launch, 2, 50, forward_50},
+    {reprise_launch, 3, 51, evaluation_51},
+    {reprise_launch, 5, 53, evaluation_53},
+    {reprise_signal, 5, 12, NULL},
+    {reprise_wait, 3, 12, NULL},
+    {reprise_launch, 3, 54, forward_54},
+    {reprise_launch, 3, 55, evaluation_55},
+    {reprise_launch, 4, 57, evaluation_57},
+    {reprise_signal, 4, 13, NULL},
+    {reprise_wait, 3, 13, NULL},
+    {reprise_launch, 3, 58, forward_58},
+    {reprise_launch, 3, 59, evaluation_59},
+    {reprise_launch, 6, 61, evaluation_61},
+    {reprise_signal, 6, 14, NULL},
+    {reprise_wait, 3, 14, NULL},
+    {reprise_launch, 3, 62, forward_62},
+    {reprise_launch, 3, 63, evaluation_63},
+    {reprise_launch, 7, 65, evaluation_65},
+    {reprise_signal, 7, 15, NULL},
+    {reprise_wait, 3, 15, NULL},
+    {reprise_launch, 3, 66, forward_66},
+    {reprise_launch, 3, 67, forward_67},
+    {reprise_launch, 4, 68, evaluation_68},
+    {reprise_launch, 5, 70, evaluation_70},
+    {reprise_signal, 5, 16, NULL},
+    {reprise_wait, 4, 16, NULL},
+    {reprise_launch, 4, 71, forward_71},
+    {reprise_launch, 4, 72, evaluation_72},
+    {reprise_launch, 6, 74, evaluation_74},
+    {reprise_signal, 6, 17, NULL},
+    {reprise_wait, 4, 17, NULL},
+    {reprise_launch, 4, 75, forward_75},
+    {reprise_launch, 4, 76, evaluation_76},
+    {reprise_launch, 7, 78, evaluation_78},
+    {reprise_signal, 7, 18, NULL},
+    {reprise_wait, 4, 18, NULL},
+    {reprise_launch, 4, 79, forward_79},
+    {reprise_launch, 4, 80, evaluation_80},
+    {reprise_launch, 5, 82, evaluation_82},
+    {reprise_signal, 5, 19, NULL},
+    {reprise_wait, 4, 19, NULL},
+    {reprise_launch, 4, 83, forward_83},
+    {reprise_launch, 4, 84, forward_84},
+    {reprise_launch, 5, 85, evaluation_85},
+    {reprise_launch, 6, 87, evaluation_87},
+    {reprise_signal, 6, 20, NULL},
+    {reprise_wait, 5, 20, NULL},
+    {reprise_launch, 5, 88, forward_88},
+    {reprise_launch, 5, 89, evaluation_89},
+    {reprise_launch, 7, 91, evaluation_91},
+    {reprise_signal, 7, 21, NULL},
+    {reprise_wait, 5, 21, NULL},
+    {reprise_launch, 5, 92, forward_92},
+    {reprise_launch, 5, 93, evaluation_93},
+    {reprise_launch, 7, 95, evaluation_95},
+    {reprise_signal, 7, 22, NULL},
+    {reprise_wait, 5, 22, NULL},
+    {reprise_launch, 5, 96, forward_96},
+    {reprise_launch, 5, 97, evaluation_97},
+    {reprise_launch, 6, 99, evaluation_99},
+    {reprise_signal, 6, 23, NULL},
+    {reprise_wait, 5, 23, NULL},
+    {reprise_launch, 5, 100, forward_100},
+    {reprise_launch, 5, 101, forward_101},
+    {reprise_launch, 6, 102, evaluation_102},
+    {reprise_launch, 7, 104, evaluation_104},
+    {reprise_signal, 7, 24, NULL},
+    {reprise_wait, 6, 24, NULL},
+    {reprise_launch, 6, 105, forward_105},
+    {reprise_launch, 6, 106, evaluation_106},
+    {reprise_launch, 7, 108, evaluation_108},
+    {reprise_signal, 7, 25, NULL},
+    {reprise_wait, 6, 25, NULL},
+    {reprise_launch, 6, 109, forward_109},
+    {reprise_launch, 6, 110, evaluation_110},
+    {reprise_launch, 7, 112, evaluation_112},
+    {reprise_signal, 7, 26, NULL},
+    {reprise_wait, 6, 26, NULL},
+    {reprise_launch, 6, 113, forward_113},
+    {reprise_launch, 6, 114, evaluation_114},
+    {reprise_launch, 7, 116, evaluation_116},
+    {reprise_signal, 7, 27, NULL},
+    {reprise_wait, 6, 27, NULL},
+    {reprise_launch, 6, 117, forward_117},
+    {reprise_launch, 6, 118, forward_118},
+    {reprise_launch, 7, 119, evaluation_119},
+    {reprise_launch, 7, 121, evaluation_121},
+    {reprise_launch, 7, 122, forward_122},
+    {reprise_launch, 7, 123, evaluation_123},
+    {reprise_launch, 1, 125, evaluation_125},
+    {reprise_signal, 1, 28, NULL},
+    {reprise_wait, 7, 28, NULL},
+    {reprise_launch, 7, 126, forward_126},
+    {reprise_launch, 7, 127, evaluation_127},
+    {reprise_launch, 2, 129, evaluation_129},
+    {reprise_signal, 2, 29, NULL},
+    {reprise_wait, 7, 29, NULL},
+    {reprise_launch, 7, 130, forward_130},
+    {reprise_launch, 7, 131, evaluation_131},
+    {reprise_launch, 1, 133, evaluation_133},
+    {reprise_signal, 1, 30, NULL},
+    {reprise_wait, 7, 30, NULL},
+    {reprise_launch, 7, 134, forward_134},
+    {reprise_launch, 7, 135, forward_135},
+    {reprise_launch, 2, 136, evaluation_136},
+    {reprise_launch, 0, 138, evaluation_138},
+    {reprise_signal, 0, 31, NULL},
+    {reprise_wait, 2, 31, NULL},
+    {reprise_launch, 2, 139, forward_139},
+    {reprise_launch, 2, 140, evaluation_140},
+    {reprise_launch, 4, 142, evaluation_142},
+    {reprise_signal, 4, 32, NULL},
+    {reprise_wait, 2, 32, NULL},
+    {reprise_launch, 2, 143, forward_143},
+    {reprise_launch, 2, 144, evaluation_144},
+    {reprise_launch, 1, 146, evaluation_146},
+    {reprise_signal, 1, 33, NULL},
+    {reprise_wait, 2, 33, NULL},
+    {reprise_launch, 2, 147, forward_147},
+    {reprise_launch, 2, 148, evaluation_148},
+    {reprise_launch, 0, 150, evaluation_150},
+    {reprise_signal, 0, 34, NULL},
+    {reprise_wait, 2, 34, NULL},
+    {reprise_launch, 2, 151, forward_151},
+    {reprise_launch, 2, 152, forward_152},
+    {reprise_launch, 5, 153, evaluation_153},
+    {reprise_launch, 4, 155, evaluation_155},
+    {reprise_signal, 4, 35, NULL},
+    {reprise_wait, 5, 35, NULL},
+    {reprise_launch, 5, 156, forward_156},
+    {reprise_launch, 5, 157, evaluation_157},
+    {reprise_launch, 1, 159, evaluation_159},
+    {reprise_signal, 1, 36, NULL},
+    {reprise_wait, 5, 36, NULL},
+    {reprise_launch, 5, 160, forward_160},
+    {reprise_launch, 5, 161, evaluation_161},
+    {reprise_launch, 3, 163, evaluation_163},
+    {reprise_signal, 3, 37, NULL},
+    {reprise_wait, 5, 37, NULL},
+    {reprise_launch, 5, 164, forward_164},
+    {reprise_launch, 5, 165, evaluation_165},
+    {reprise_launch, 0, 167, evaluation_167},
+    {reprise_signal, 0, 38, NULL},
+    {reprise_wait, 5, 38, NULL},
+    {reprise_launch, 5, 168, forward_168},
+    {reprise_launch, 5, 169, forward_169},
+    {reprise_launch, 1, 170, evaluation_170},
+    {reprise_launch, 4, 172, evaluation_172},
+    {reprise_signal, 4, 39, NULL},
+    {reprise_wait, 1, 39, NULL},
+    {reprise_launch, 1, 173, forward_173},
+    {reprise_launch, 1, 174, evaluation_174},
+    {reprise_launch, 3, 176, evaluation_176},
+    {reprise_signal, 3, 40, NULL},
+    {reprise_wait, 1, 40, NULL},
+    {reprise_launch, 1, 177, forward_177},
+    {reprise_launch, 1, 178, evaluation_178},
+    {reprise_launch, 0, 180, evaluation_180},
+    {reprise_signal, 0, 41, NULL},
+    {reprise_wait, 1, 41, NULL},
+    {reprise_launch, 1, 181, forward_181},
+    {reprise_launch, 1, 182, evaluation_182},
+    {reprise_launch, 4, 184, evaluation_184},
+    {reprise_signal, 4, 42, NULL},
+    {reprise_wait, 1, 42, NULL},
+    {reprise_launch, 1, 185, forward_185},
+    {reprise_launch, 1, 186, forward_186},
+    {reprise_launch, 4, 187, evaluation_187},
+    {reprise_launch, 3, 189, evaluation_189},
+    {reprise_signal, 3, 43, NULL},
+    {reprise_wait, 4, 43, NULL},
+    {reprise_launch, 4, 190, forward_190},
+    {reprise_launch, 4, 191, evaluation_191},
+    {reprise_launch, 0, 193, evaluation_193},
+    {reprise_signal, 0, 44, NULL},
+    {reprise_wait, 4, 44, NULL},
+    {reprise_launch, 4, 194, forward_194},
+    {reprise_launch, 4, 195, evaluation_195},
+    {reprise_launch, 0, 197, evaluation_197},
+    {reprise_signal, 0, 45, NULL},
+    {reprise_wait, 4, 45, NULL},
+    {reprise_launch, 4, 198, forward_198},
+    {reprise_launch, 4, 199, evaluation_199},
+    {reprise_launch, 3, 201, evaluation_201},
+    {reprise_signal, 3, 46, NULL},
+    {reprise_wait, 4, 46, NULL},
+    {reprise_launch, 4, 202, forward_202},
+    {reprise_launch, 4, 203, forward_203},
+    {reprise_join, 8, 0, NULL},
 };
 
 // The backward pass with cotangents for o2m_cls, o2m_box, o2o_cls, o2o_box.
 static const struct reprise_step steps_backward_0[] = {
-    {reprise_fork, 4, 0, NULL},
+    {reprise_fork, 8, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
+    {reprise_launch, 1, 1, backward_0_1},
+    {reprise_signal, 1, 14, NULL},
+    {reprise_launch, 2, 2, backward_0_2},
+    {reprise_launch, 0, 3, backward_0_3},
+    {reprise_launch, 0, 4, backward_0_4},
     {reprise_signal, 0, 0, NULL},
-    {reprise_launch, 0, 1, backward_0_1},
-    {reprise_signal, 0, 1, NULL},
-    {reprise_launch, 0, 2, backward_0_2},
+    {reprise_launch, 0, 5, backward_0_5},
     {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 3, backward_0_3},
+    {reprise_launch, 1, 6, backward_0_6},
+    {reprise_signal, 1, 33, NULL},
+    {reprise_launch, 0, 7, backward_0_7},
+    {reprise_launch, 0, 8, backward_0_8},
+    {reprise_signal, 0, 1, NULL},
+    {reprise_launch, 0, 9, backward_0_9},
     {reprise_wait, 1, 1, NULL},
-    {reprise_launch, 1, 4, backward_0_4},
-    {reprise_signal, 1, 2, NULL},
-    {reprise_launch, 1, 5, backward_0_5},
-    {reprise_wait, 2, 2, NULL},
-    {reprise_launch, 2, 6, backward_0_6},
-    {reprise_signal, 2, 3, NULL},
-    {reprise_launch, 1, 7, backward_0_7},
-    {reprise_wait, 1, 3, NULL},
-    {reprise_launch, 1, 8, backward_0_8},
-    {reprise_signal, 1, 4, NULL},
-    {reprise_launch, 1, 9, backward_0_9},
-    {reprise_wait, 3, 4, NULL},
-    {reprise_launch, 3, 10, backward_0_10},
-    {reprise_signal, 3, 5, NULL},
-    {reprise_launch, 1, 11, backward_0_11},
-    {reprise_wait, 1, 5, NULL},
-    {reprise_launch, 1, 12, backward_0_12},
-    {reprise_signal, 1, 6, NULL},
-    {reprise_launch, 1, 13, backward_0_13},
-    {reprise_wait, 0, 6, NULL},
-    {reprise_launch, 0, 14, backward_0_14},
-    {reprise_signal, 0, 7, NULL},
-    {reprise_launch, 1, 15, backward_0_15},
-    {reprise_wait, 1, 7, NULL},
-    {reprise_launch, 1, 16, backward_0_16},
-    {reprise_signal, 1, 8, NULL},
-    {reprise_launch, 1, 17, backward_0_17},
-    {reprise_wait, 2, 8, NULL},
-    {reprise_launch, 2, 18, backward_0_18},
-    {reprise_wait, 3, 8, NULL},
-    {reprise_launch, 3, 19, backward_0_19},
-    {reprise_launch, 0, 20, backward_0_20},
-    {reprise_signal, 0, 9, NULL},
-    {reprise_launch, 0, 21, backward_0_21},
-    {reprise_launch, 3, 22, backward_0_22},
-    {reprise_wait, 3, 9, NULL},
-    {reprise_launch, 3, 23, backward_0_23},
-    {reprise_signal, 3, 10, NULL},
-    {reprise_launch, 3, 24, backward_0_24},
-    {reprise_wait, 1, 10, NULL},
-    {reprise_launch, 1, 25, backward_0_25},
-    {reprise_signal, 1, 11, NULL},
-    {reprise_launch, 3, 26, backward_0_26},
-    {reprise_wait, 3, 11, NULL},
-    {reprise_launch, 3, 27, backward_0_27},
-    {reprise_signal, 3, 12, NULL},
-    {reprise_launch, 3, 28, backward_0_28},
-    {reprise_wait, 2, 12, NULL},
-    {reprise_launch, 2, 29, backward_0_29},
-    {reprise_signal, 2, 13, NULL},
-    {reprise_launch, 3, 30, backward_0_30},
-    {reprise_wait, 3, 13, NULL},
-    {reprise_launch, 3, 31, backward_0_31},
-    {reprise_signal, 3, 14, NULL},
-    {reprise_launch, 3, 32, backward_0_32},
-    {reprise_wait, 0, 14, NULL},
-    {reprise_launch, 0, 33, backward_0_33},
-    {reprise_signal, 0, 15, NULL},
-    {reprise_launch, 3, 34, backward_0_34},
-    {reprise_wait, 3, 15, NULL},
-    {reprise_launch, 3, 35, backward_0_35},
-    {reprise_signal, 3, 16, NULL},
-    {reprise_launch, 3, 36, backward_0_36},
-    {reprise_wait, 1, 16, NULL},
-    {reprise_launch, 1, 37, backward_0_37},
-    {reprise_wait, 2, 16, NULL},
-    {reprise_launch, 2, 38, backward_0_38},
-    {reprise_launch, 0, 39, backward_0_39},
+    {reprise_launch, 1, 10, backward_0_10},
+    {reprise_signal, 1, 19, NULL},
+    {reprise_launch, 0, 11, backward_0_11},
+    {reprise_launch, 0, 12, backward_0_12},
+    {reprise_signal, 0, 2, NULL},
+    {reprise_launch, 0, 13, backward_0_13},
+    {reprise_wait, 1, 2, NULL},
+    {reprise_launch, 1, 14, backward_0_14},
+    {reprise_signal, 1, 23, NULL},
+    {reprise_launch, 0, 15, backward_0_15},
+    {reprise_launch, 0, 16, backward_0_16},
+    {reprise_signal, 0, 3, NULL},
+    {reprise_launch, 0, 17, backward_0_17},
     {reprise_signal, 0, 17, NULL},
-    {reprise_launch, 0, 40, backward_0_40},
-    {reprise_launch, 2, 41, backward_0_41},
-    {reprise_wait, 2, 17, NULL},
-    {reprise_launch, 2, 42, backward_0_42},
-    {reprise_signal, 2, 18, NULL},
-    {reprise_launch, 2, 43, backward_0_43},
-    {reprise_wait, 3, 18, NULL},
-    {reprise_launch, 3, 44, backward_0_44},
-    {reprise_signal, 3, 19, NULL},
-    {reprise_launch, 2, 45, backward_0_45},
-    {reprise_wait, 2, 19, NULL},
-    {reprise_launch, 2, 46, backward_0_46},
-    {reprise_signal, 2, 20, NULL},
-    {reprise_launch, 2, 47, backward_0_47},
-    {reprise_wait, 1, 20, NULL},
-    {reprise_launch, 1, 48, backward_0_48},
-    {reprise_signal, 1, 21, NULL},
-    {reprise_launch, 2, 49, backward_0_49},
-    {reprise_wait, 2, 21, NULL},
-    {reprise_launch, 2, 50, backward_0_50},
-    {reprise_signal, 2, 22, NULL},
-    {reprise_launch, 2, 51, backward_0_51},
-    {reprise_wait, 0, 22, NULL},
-    {reprise_launch, 0, 52, backward_0_52},
-    {reprise_signal, 0, 23, NULL},
-    {reprise_launch, 2, 53, backward_0_53},
-    {reprise_wait, 2, 23, NULL},
-    {reprise_launch, 2, 54, backward_0_54},
-    {reprise_signal, 2, 24, NULL},
-    {reprise_launch, 2, 55, backward_0_55},
-    {reprise_wait, 3, 24, NULL},
-    {reprise_launch, 3, 56, backward_0_56},
-    {reprise_launch, 1, 57, backward_0_57},
-    {reprise_launch, 0, 58, backward_0_58},
-    {reprise_signal, 0, 25, NULL},
-    {reprise_launch, 0, 59, backward_0_59},
-    {reprise_launch, 1, 60, backward_0_60},
-    {reprise_wait, 1, 25, NULL},
-    {reprise_launch, 1, 61, backward_0_61},
-    {reprise_signal, 1, 26, NULL},
-    {reprise_launch, 1, 62, backward_0_62},
-    {reprise_wait, 2, 26, NULL},
-    {reprise_launch, 2, 63, backward_0_63},
-    {reprise_signal, 2, 27, NULL},
-    {reprise_launch, 1, 64, backward_0_64},
-    {reprise_wait, 1, 27, NULL},
-    {reprise_launch, 1, 65, backward_0_65},
-    {reprise_signal, 1, 28, NULL},
-    {reprise_launch, 1, 66, backward_0_66},
-    {reprise_wait, 3, 28, NULL},
-    {reprise_launch, 3, 67, backward_0_67},
-    {reprise_signal, 3, 29, NULL},
-    {reprise_launch, 1, 68, backward_0_68},
-    {reprise_wait, 1, 29, NULL},
-    {reprise_launch, 1, 69, backward_0_69},
-    {reprise_signal, 1, 30, NULL},
-    {reprise_launch, 1, 70, backward_0_70},
-    {reprise_wait, 0, 30, NULL},
-    {reprise_launch, 0, 71, backward_0_71},
-    {reprise_signal, 0, 31, NULL},
-    {reprise_launch, 1, 72, backward_0_72},
-    {reprise_wait, 1, 31, NULL},
-    {reprise_launch, 1, 73, backward_0_73},
-    {reprise_signal, 1, 32, NULL},
-    {reprise_launch, 1, 74, backward_0_74},
-    {reprise_wait, 2, 32, NULL},
-    {reprise_launch, 2, 75, backward_0_75},
-    {reprise_launch, 3, 76, backward_0_76},
-    {reprise_launch, 0, 77, backward_0_77},
-    {reprise_signal, 0, 33, NULL},
-    {reprise_launch, 0, 78, backward_0_78},
-    {reprise_launch, 3, 79, backward_0_79},
-    {reprise_wait, 3, 33, NULL},
-    {reprise_launch, 3, 80, backward_0_80},
-    {reprise_signal, 3, 34, NULL},
-    {reprise_launch, 3, 81, backward_0_81},
-    {reprise_wait, 1, 34, NULL},
-    {reprise_launch, 1, 82, backward_0_82},
-    {reprise_signal, 1, 35, NULL},
-    {reprise_launch, 3, 83, backward_0_83},
-    {reprise_wait, 3, 35, NULL},
-    {reprise_launch, 3, 84, backward_0_84},
-    {reprise_signal, 3, 36, NULL},
-    {reprise_launch, 3, 85, backward_0_85},
-    {reprise_wait, 2, 36, NULL},
-    {reprise_launch, 2, 86, backward_0_86},
+    {reprise_wait, 1, 3, NULL},
+    {reprise_launch, 1, 18, backward_0_18},
+    {reprise_launch, 3, 19, backward_0_19},
+    {reprise_launch, 4, 20, backward_0_20},
+    {reprise_signal, 4, 21, NULL},
+    {reprise_launch, 5, 21, backward_0_21},
+    {reprise_launch, 3, 22, backward_0_22},
+    {reprise_launch, 3, 23, backward_0_23},
+    {reprise_signal, 3, 4, NULL},
+    {reprise_launch, 3, 24, backward_0_24},
+    {reprise_wait, 4, 4, NULL},
+    {reprise_launch, 4, 25, backward_0_25},
+    {reprise_launch, 3, 26, backward_0_26},
+    {reprise_launch, 3, 27, backward_0_27},
+    {reprise_signal, 3, 5, NULL},
+    {reprise_launch, 3, 28, backward_0_28},
+    {reprise_wait, 4, 5, NULL},
+    {reprise_launch, 4, 29, backward_0_29},
+    {reprise_signal, 4, 40, NULL},
+    {reprise_launch, 3, 30, backward_0_30},
+    {reprise_launch, 3, 31, backward_0_31},
+    {reprise_signal, 3, 6, NULL},
+    {reprise_launch, 3, 32, backward_0_32},
+    {reprise_wait, 4, 6, NULL},
+    {reprise_launch, 4, 33, backward_0_33},
+    {reprise_signal, 4, 46, NULL},
+    {reprise_launch, 3, 34, backward_0_34},
+    {reprise_launch, 3, 35, backward_0_35},
+    {reprise_signal, 3, 7, NULL},
+    {reprise_launch, 3, 36, backward_0_36},
+    {reprise_signal, 3, 25, NULL},
+    {reprise_wait, 4, 7, NULL},
+    {reprise_launch, 4, 37, backward_0_37},
+    {reprise_launch, 6, 38, backward_0_38},
+    {reprise_launch, 7, 39, backward_0_39},
+    {reprise_signal, 7, 28, NULL},
+    {reprise_launch, 2, 40, backward_0_40},
+    {reprise_launch, 6, 41, backward_0_41},
+    {reprise_launch, 6, 42, backward_0_42},
+    {reprise_signal, 6, 8, NULL},
+    {reprise_launch, 6, 43, backward_0_43},
+    {reprise_wait, 2, 8, NULL},
+    {reprise_launch, 2, 44, backward_0_44},
+    {reprise_launch, 6, 45, backward_0_45},
+    {reprise_launch, 6, 46, backward_0_46},
+    {reprise_signal, 6, 9, NULL},
+    {reprise_launch, 6, 47, backward_0_47},
+    {reprise_wait, 2, 9, NULL},
+    {reprise_launch, 2, 48, backward_0_48},
     {reprise_signal, 2, 37, NULL},
-    {reprise_launch, 3, 87, backward_0_87},
-    {reprise_wait, 3, 37, NULL},
-    {reprise_launch, 3, 88, backward_0_88},
-    {reprise_signal, 3, 38, NULL},
-    {reprise_launch, 3, 89, backward_0_89},
-    {reprise_wait, 0, 38, NULL},
-    {reprise_launch, 0, 90, backward_0_90},
-    {reprise_signal, 0, 39, NULL},
-    {reprise_launch, 3, 91, backward_0_91},
-    {reprise_wait, 3, 39, NULL},
-    {reprise_launch, 3, 92, backward_0_92},
-    {reprise_signal, 3, 40, NULL},
-    {reprise_launch, 3, 93, backward_0_93},
-    {reprise_wait, 1, 40, NULL},
-    {reprise_launch, 1, 94, backward_0_94},
-    {reprise_wait, 2, 40, NULL},
-    {reprise_launch, 2, 95, backward_0_95},
-    {reprise_launch, 0, 96, backward_0_96},
-    {reprise_signal, 0, 41, NULL},
+    {reprise_launch, 6, 49, backward_0_49},
+    {reprise_launch, 6, 50, backward_0_50},
+    {reprise_signal, 6, 10, NULL},
+    {reprise_launch, 6, 51, backward_0_51},
+    {reprise_signal, 6, 44, NULL},
+    {reprise_wait, 2, 10, NULL},
+    {reprise_launch, 2, 52, backward_0_52},
+    {reprise_launch, 6, 53, backward_0_53},
+    {reprise_launch, 6, 54, backward_0_54},
+    {reprise_signal, 6, 11, NULL},
+    {reprise_launch, 6, 55, backward_0_55},
+    {reprise_signal, 6, 31, NULL},
+    {reprise_wait, 3, 11, NULL},
+    {reprise_launch, 3, 56, backward_0_56},
+    {reprise_launch, 5, 57, backward_0_57},
+    {reprise_signal, 5, 12, NULL},
+    {reprise_launch, 7, 58, backward_0_58},
+    {reprise_launch, 5, 59, backward_0_59},
+    {reprise_wait, 7, 12, NULL},
+    {reprise_launch, 7, 60, backward_0_60},
+    {reprise_launch, 7, 61, backward_0_61},
+    {reprise_signal, 7, 13, NULL},
+    {reprise_launch, 7, 62, backward_0_62},
+    {reprise_wait, 5, 13, NULL},
+    {reprise_launch, 5, 63, backward_0_63},
+    {reprise_launch, 7, 64, backward_0_64},
+    {reprise_wait, 7, 14, NULL},
+    {reprise_launch, 7, 65, backward_0_65},
+    {reprise_signal, 7, 15, NULL},
+    {reprise_launch, 7, 66, backward_0_66},
+    {reprise_wait, 5, 15, NULL},
+    {reprise_launch, 5, 67, backward_0_67},
+    {reprise_launch, 7, 68, backward_0_68},
+    {reprise_launch, 7, 69, backward_0_69},
+    {reprise_signal, 7, 16, NULL},
+    {reprise_launch, 7, 70, backward_0_70},
+    {reprise_wait, 5, 16, NULL},
+    {reprise_launch, 5, 71, backward_0_71},
+    {reprise_launch, 7, 72, backward_0_72},
+    {reprise_launch, 7, 73, backward_0_73},
+    {reprise_signal, 7, 18, NULL},
+    {reprise_wait, 7, 17, NULL},
+    {reprise_launch, 7, 74, backward_0_74},
+    {reprise_wait, 0, 18, NULL},
+    {reprise_launch, 0, 75, backward_0_75},
+    {reprise_wait, 5, 19, NULL},
+    {reprise_launch, 5, 76, backward_0_76},
+    {reprise_launch, 5, 77, backward_0_77},
+    {reprise_signal, 5, 42, NULL},
+    {reprise_launch, 2, 78, backward_0_78},
+    {reprise_launch, 5, 79, backward_0_79},
+    {reprise_wait, 5, 3, NULL},
+    {reprise_launch, 5, 80, backward_0_80},
+    {reprise_signal, 5, 20, NULL},
+    {reprise_launch, 5, 81, backward_0_81},
+    {reprise_wait, 4, 20, NULL},
+    {reprise_launch, 4, 82, backward_0_82},
+    {reprise_launch, 5, 83, backward_0_83},
+    {reprise_wait, 5, 21, NULL},
+    {reprise_launch, 5, 84, backward_0_84},
+    {reprise_signal, 5, 22, NULL},
+    {reprise_launch, 5, 85, backward_0_85},
+    {reprise_wait, 3, 22, NULL},
+    {reprise_launch, 3, 86, backward_0_86},
+    {reprise_signal, 3, 61, NULL},
+    {reprise_launch, 5, 87, backward_0_87},
+    {reprise_launch, 5, 88, backward_0_88},
+    {reprise_signal, 5, 24, NULL},
+    {reprise_wait, 5, 23, NULL},
+    {reprise_launch, 5, 89, backward_0_89},
+    {reprise_wait, 3, 24, NULL},
+    {reprise_launch, 3, 90, backward_0_90},
+    {reprise_launch, 5, 91, backward_0_91},
+    {reprise_launch, 5, 92, backward_0_92},
+    {reprise_signal, 5, 26, NULL},
+    {reprise_wait, 5, 25, NULL},
+    {reprise_launch, 5, 93, backward_0_93},
+    {reprise_signal, 5, 47, NULL},
+    {reprise_wait, 3, 26, NULL},
+    {reprise_launch, 3, 94, backward_0_94},
+    {reprise_wait, 1, 17, NULL},
+    {reprise_launch, 1, 95, backward_0_95},
+    {reprise_launch, 2, 96, backward_0_96},
     {reprise_launch, 0, 97, backward_0_97},
-    {reprise_launch, 2, 98, backward_0_98},
-    {reprise_wait, 2, 41, NULL},
-    {reprise_launch, 2, 99, backward_0_99},
-    {reprise_signal, 2, 42, NULL},
-    {reprise_launch, 2, 100, backward_0_100},
-    {reprise_wait, 3, 42, NULL},
-    {reprise_launch, 3, 101, backward_0_101},
-    {reprise_signal, 3, 43, NULL},
-    {reprise_launch, 2, 102, backward_0_102},
-    {reprise_wait, 2, 43, NULL},
-    {reprise_launch, 2, 103, backward_0_103},
-    {reprise_signal, 2, 44, NULL},
-    {reprise_launch, 2, 104, backward_0_104},
-    {reprise_wait, 1, 44, NULL},
-    {reprise_launch, 1, 105, backward_0_105},
-    {reprise_signal, 1, 45, NULL},
-    {reprise_launch, 2, 106, backward_0_106},
-    {reprise_wait, 2, 45, NULL},
-    {reprise_launch, 2, 107, backward_0_107},
-    {reprise_signal, 2, 46, NULL},
-    {reprise_launch, 2, 108, backward_0_108},
-    {reprise_wait, 0, 46, NULL},
-    {reprise_launch, 0, 109, backward_0_109},
-    {reprise_signal, 0, 47, NULL},
-    {reprise_launch, 2, 110, backward_0_110},
-    {reprise_wait, 2, 47, NULL},
-    {reprise_launch, 2, 111, backward_0_111},
-    {reprise_signal, 2, 48, NULL},
-    {reprise_launch, 2, 112, backward_0_112},
-    {reprise_wait, 3, 48, NULL},
+    {reprise_launch, 1, 98, backward_0_98},
+    {reprise_wait, 1, 7, NULL},
+    {reprise_launch, 1, 99, backward_0_99},
+    {reprise_signal, 1, 27, NULL},
+    {reprise_launch, 1, 100, backward_0_100},
+    {reprise_wait, 4, 27, NULL},
+    {reprise_launch, 4, 101, backward_0_101},
+    {reprise_launch, 1, 102, backward_0_102},
+    {reprise_wait, 1, 28, NULL},
+    {reprise_launch, 1, 103, backward_0_103},
+    {reprise_signal, 1, 29, NULL},
+    {reprise_launch, 1, 104, backward_0_104},
+    {reprise_wait, 4, 29, NULL},
+    {reprise_launch, 4, 105, backward_0_105},
+    {reprise_launch, 1, 106, backward_0_106},
+    {reprise_launch, 1, 107, backward_0_107},
+    {reprise_signal, 1, 30, NULL},
+    {reprise_launch, 1, 108, backward_0_108},
+    {reprise_wait, 4, 30, NULL},
+    {reprise_launch, 4, 109, backward_0_109},
+    {reprise_signal, 4, 67, NULL},
+    {reprise_launch, 1, 110, backward_0_110},
+    {reprise_launch, 1, 111, backward_0_111},
+    {reprise_signal, 1, 32, NULL},
+    {reprise_wait, 1, 31, NULL},
+    {reprise_launch, 1, 112, backward_0_112},
+    {reprise_signal, 1, 53, NULL},
+    {reprise_wait, 3, 32, NULL},
     {reprise_launch, 3, 113, backward_0_113},
-    {reprise_launch, 1, 114, backward_0_114},
-    {reprise_launch, 0, 115, backward_0_115},
-    {reprise_signal, 0, 49, NULL},
-    {reprise_launch, 0, 116, backward_0_116},
-    {reprise_launch, 1, 117, backward_0_117},
-    {reprise_wait, 1, 49, NULL},
-    {reprise_launch, 1, 118, backward_0_118},
-    {reprise_signal, 1, 50, NULL},
-    {reprise_launch, 1, 119, backward_0_119},
-    {reprise_wait, 2, 50, NULL},
-    {reprise_launch, 2, 120, backward_0_120},
-    {reprise_signal, 2, 51, NULL},
-    {reprise_launch, 1, 121, backward_0_121},
-    {reprise_wait, 1, 51, NULL},
-    {reprise_launch, 1, 122, backward_0_122},
-    {reprise_signal, 1, 52, NULL},
-    {reprise_launch, 1, 123, backward_0_123},
-    {reprise_wait, 3, 52, NULL},
-    {reprise_launch, 3, 124, backward_0_124},
-    {reprise_signal, 3, 53, NULL},
-    {reprise_launch, 1, 125, backward_0_125},
-    {reprise_wait, 1, 53, NULL},
-    {reprise_launch, 1, 126, backward_0_126},
-    {reprise_signal, 1, 54, NULL},
-    {reprise_launch, 1, 127, backward_0_127},
-    {reprise_wait, 0, 54, NULL},
-    {reprise_launch, 0, 128, backward_0_128},
-    {reprise_signal, 0, 55, NULL},
-    {reprise_launch, 1, 129, backward_0_129},
-    {reprise_wait, 1, 55, NULL},
-    {reprise_launch, 1, 130, backward_0_130},
-    {reprise_signal, 1, 56, NULL},
-    {reprise_launch, 1, 131, backward_0_131},
-    {reprise_wait, 2, 56, NULL},
-    {reprise_launch, 2, 132, backward_0_132},
-    {reprise_launch, 3, 133, backward_0_133},
-    {reprise_launch, 0, 134, backward_0_134},
-    {reprise_signal, 0, 57, NULL},
-    {reprise_launch, 0, 135, backward_0_135},
-    {reprise_launch, 3, 136, backward_0_136},
-    {reprise_wait, 3, 57, NULL},
-    {reprise_launch, 3, 137, backward_0_137},
-    {reprise_signal, 3, 58, NULL},
-    {reprise_launch, 3, 138, backward_0_138},
-    {reprise_wait, 1, 58, NULL},
-    {reprise_launch, 1, 139, backward_0_139},
-    {reprise_signal, 1, 59, NULL},
-    {reprise_launch, 3, 140, backward_0_140},
-    {reprise_wait, 3, 59, NULL},
-    {reprise_launch, 3, 141, backward_0_141},
-    {reprise_signal, 3, 60, NULL},
-    {reprise_launch, 3, 142, backward_0_142},
-    {reprise_wait, 2, 60, NULL},
-    {reprise_launch, 2, 143, backward_0_143},
-    {reprise_signal, 2, 61, NULL},
-    {reprise_launch, 3, 144, backward_0_144},
-    {reprise_wait, 3, 61, NULL},
-    {reprise_launch, 3, 145, backward_0_145},
-    {reprise_signal, 3, 62, NULL},
-    {reprise_launch, 3, 146, backward_0_146},
-    {reprise_wait, 0, 62, NULL},
-    {reprise_launch, 0, 147, backward_0_147},
-    {reprise_signal, 0, 63, NULL},
-    {reprise_launch, 3, 148, backward_0_148},
-    {reprise_wait, 3, 63, NULL},
-    {reprise_launch, 3, 149, backward_0_149},
-    {reprise_signal, 3, 64, NULL},
-    {reprise_launch, 3, 150, backward_0_150},
-    {reprise_wait, 1, 64, NULL},
-    {reprise_launch, 1, 151, backward_0_151},
-    {reprise_wait, 2, 64, NULL},
-    {reprise_launch, 2, 152, backward_0_152},
-    {reprise_launch, 0, 153, backward_0_153},
-    {reprise_signal, 0, 65, NULL},
-    {reprise_launch, 0, 154, backward_0_154},
-    {reprise_launch, 2, 155, backward_0_155},
-    {reprise_wait, 2, 65, NULL},
-    {reprise_launch, 2, 156, backward_0_156},
-    {reprise_signal, 2, 66, NULL},
-    {reprise_launch, 2, 157, backward_0_157},
-    {reprise_wait, 3, 66, NULL},
-    {reprise_launch, 3, 158, backward_0_158},
-    {reprise_signal, 3, 67, NULL},
-    {reprise_launch, 2, 159, backward_0_159},
-    {reprise_wait, 2, 67, NULL},
-    {reprise_launch, 2, 160, backward_0_160},
-    {reprise_signal, 2, 68, NULL},
-    {reprise_launch, 2, 161, backward_0_161},
-    {reprise_wait, 1, 68, NULL},
-    {reprise_launch, 1, 162, backward_0_162},
-    {reprise_signal, 1, 69, NULL},
-    {reprise_launch, 2, 163, backward_0_163},
-    {reprise_wait, 2, 69, NULL},
-    {reprise_launch, 2, 164, backward_0_164},
-    {reprise_signal, 2, 70, NULL},
-    {reprise_launch, 2, 165, backward_0_165},
-    {reprise_wait, 0, 70, NULL},
+    {reprise_wait, 7, 33, NULL},
+    {reprise_launch, 7, 114, backward_0_114},
+    {reprise_signal, 7, 34, NULL},
+    {reprise_launch, 2, 115, backward_0_115},
+    {reprise_launch, 7, 116, backward_0_116},
+    {reprise_wait, 0, 34, NULL},
+    {reprise_launch, 0, 117, backward_0_117},
+    {reprise_wait, 0, 23, NULL},
+    {reprise_launch, 0, 118, backward_0_118},
+    {reprise_signal, 0, 35, NULL},
+    {reprise_launch, 0, 119, backward_0_119},
+    {reprise_wait, 7, 35, NULL},
+    {reprise_launch, 7, 120, backward_0_120},
+    {reprise_launch, 0, 121, backward_0_121},
+    {reprise_launch, 0, 122, backward_0_122},
+    {reprise_signal, 0, 36, NULL},
+    {reprise_launch, 0, 123, backward_0_123},
+    {reprise_wait, 7, 36, NULL},
+    {reprise_launch, 7, 124, backward_0_124},
+    {reprise_launch, 0, 125, backward_0_125},
+    {reprise_launch, 0, 126, backward_0_126},
+    {reprise_signal, 0, 38, NULL},
+    {reprise_wait, 0, 37, NULL},
+    {reprise_launch, 0, 127, backward_0_127},
+    {reprise_wait, 7, 38, NULL},
+    {reprise_launch, 7, 128, backward_0_128},
+    {reprise_launch, 0, 129, backward_0_129},
+    {reprise_launch, 0, 130, backward_0_130},
+    {reprise_signal, 0, 39, NULL},
+    {reprise_launch, 0, 131, backward_0_131},
+    {reprise_signal, 0, 58, NULL},
+    {reprise_wait, 5, 39, NULL},
+    {reprise_launch, 5, 132, backward_0_132},
+    {reprise_wait, 2, 40, NULL},
+    {reprise_launch, 2, 133, backward_0_133},
+    {reprise_launch, 2, 134, backward_0_134},
+    {reprise_launch, 6, 135, backward_0_135},
+    {reprise_launch, 2, 136, backward_0_136},
+    {reprise_launch, 2, 137, backward_0_137},
+    {reprise_signal, 2, 41, NULL},
+    {reprise_launch, 2, 138, backward_0_138},
+    {reprise_wait, 6, 41, NULL},
+    {reprise_launch, 6, 139, backward_0_139},
+    {reprise_launch, 2, 140, backward_0_140},
+    {reprise_wait, 2, 42, NULL},
+    {reprise_launch, 2, 141, backward_0_141},
+    {reprise_signal, 2, 43, NULL},
+    {reprise_launch, 2, 142, backward_0_142},
+    {reprise_wait, 6, 43, NULL},
+    {reprise_launch, 6, 143, backward_0_143},
+    {reprise_launch, 2, 144, backward_0_144},
+    {reprise_launch, 2, 145, backward_0_145},
+    {reprise_signal, 2, 45, NULL},
+    {reprise_wait, 2, 44, NULL},
+    {reprise_launch, 2, 146, backward_0_146},
+    {reprise_wait, 4, 45, NULL},
+    {reprise_launch, 4, 147, backward_0_147},
+    {reprise_launch, 2, 148, backward_0_148},
+    {reprise_wait, 2, 46, NULL},
+    {reprise_launch, 2, 149, backward_0_149},
+    {reprise_signal, 2, 48, NULL},
+    {reprise_wait, 2, 47, NULL},
+    {reprise_launch, 2, 150, backward_0_150},
+    {reprise_signal, 2, 65, NULL},
+    {reprise_wait, 0, 48, NULL},
+    {reprise_launch, 0, 151, backward_0_151},
+    {reprise_wait, 6, 7, NULL},
+    {reprise_launch, 6, 152, backward_0_152},
+    {reprise_signal, 6, 49, NULL},
+    {reprise_launch, 7, 153, backward_0_153},
+    {reprise_launch, 6, 154, backward_0_154},
+    {reprise_wait, 7, 49, NULL},
+    {reprise_launch, 7, 155, backward_0_155},
+    {reprise_wait, 7, 26, NULL},
+    {reprise_launch, 7, 156, backward_0_156},
+    {reprise_signal, 7, 50, NULL},
+    {reprise_launch, 7, 157, backward_0_157},
+    {reprise_wait, 5, 50, NULL},
+    {reprise_launch, 5, 158, backward_0_158},
+    {reprise_launch, 7, 159, backward_0_159},
+    {reprise_launch, 7, 160, backward_0_160},
+    {reprise_signal, 7, 51, NULL},
+    {reprise_launch, 7, 161, backward_0_161},
+    {reprise_wait, 0, 51, NULL},
+    {reprise_launch, 0, 162, backward_0_162},
+    {reprise_launch, 7, 163, backward_0_163},
+    {reprise_launch, 7, 164, backward_0_164},
+    {reprise_signal, 7, 52, NULL},
+    {reprise_launch, 7, 165, backward_0_165},
+    {reprise_wait, 0, 52, NULL},
     {reprise_launch, 0, 166, backward_0_166},
-    {reprise_signal, 0, 71, NULL},
-    {reprise_launch, 2, 167, backward_0_167},
-    {reprise_wait, 2, 71, NULL},
-    {reprise_launch, 2, 168, backward_0_168},
-    {reprise_signal, 2, 72, NULL},
-    {reprise_launch, 2, 169, backward_0_169},
-    {reprise_wait, 3, 72, NULL},
-    {reprise_launch, 3, 170, backward_0_170},
-    {reprise_launch, 1, 171, backward_0_171},
-    {reprise_launch, 0, 172, backward_0_172},
-    {reprise_signal, 0, 73, NULL},
-    {reprise_launch, 0, 173, backward_0_173},
-    {reprise_launch, 1, 174, backward_0_174},
-    {reprise_wait, 1, 73, NULL},
-    {reprise_launch, 1, 175, backward_0_175},
-    {reprise_signal, 1, 74, NULL},
-    {reprise_launch, 1, 176, backward_0_176},
-    {reprise_wait, 2, 74, NULL},
-    {reprise_launch, 2, 177, backward_0_177},
-    {reprise_signal, 2, 75, NULL},
-    {reprise_launch, 1, 178, backward_0_178},
-    {reprise_wait, 1, 75, NULL},
-    {reprise_launch, 1, 179, backward_0_179},
-    {reprise_signal, 1, 76, NULL},
-    {reprise_launch, 1, 180, backward_0_180},
-    {reprise_wait, 3, 76, NULL},
-    {reprise_launch, 3, 181, backward_0_181},
-    {reprise_signal, 3, 77, NULL},
-    {reprise_launch, 1, 182, backward_0_182},
-    {reprise_wait, 1, 77, NULL},
-    {reprise_launch, 1, 183, backward_0_183},
-    {reprise_signal, 1, 78, NULL},
-    {reprise_launch, 1, 184, backward_0_184},
-    {reprise_wait, 0, 78, NULL},
-    {reprise_launch, 0, 185, backward_0_185},
-    {reprise_signal, 0, 79, NULL},
-    {reprise_launch, 1, 186, backward_0_186},
-    {reprise_wait, 1, 79, NULL},
-    {reprise_launch, 1, 187, backward_0_187},
-    {reprise_signal, 1, 80, NULL},
-    {reprise_launch, 1, 188, backward_0_188},
-    {reprise_wait, 2, 80, NULL},
+    {reprise_launch, 7, 167, backward_0_167},
+    {reprise_launch, 7, 168, backward_0_168},
+    {reprise_signal, 7, 54, NULL},
+    {reprise_wait, 7, 53, NULL},
+    {reprise_launch, 7, 169, backward_0_169},
+    {reprise_signal, 7, 72, NULL},
+    {reprise_wait, 0, 54, NULL},
+    {reprise_launch, 0, 170, backward_0_170},
+    {reprise_launch, 6, 171, backward_0_171},
+    {reprise_launch, 6, 172, backward_0_172},
+    {reprise_launch, 4, 173, backward_0_173},
+    {reprise_launch, 6, 174, backward_0_174},
+    {reprise_launch, 6, 175, backward_0_175},
+    {reprise_signal, 6, 55, NULL},
+    {reprise_launch, 6, 176, backward_0_176},
+    {reprise_wait, 5, 55, NULL},
+    {reprise_launch, 5, 177, backward_0_177},
+    {reprise_launch, 6, 178, backward_0_178},
+    {reprise_launch, 6, 179, backward_0_179},
+    {reprise_signal, 6, 56, NULL},
+    {reprise_launch, 6, 180, backward_0_180},
+    {reprise_wait, 2, 56, NULL},
+    {reprise_launch, 2, 181, backward_0_181},
+    {reprise_launch, 6, 182, backward_0_182},
+    {reprise_launch, 6, 183, backward_0_183},
+    {reprise_signal, 6, 57, NULL},
+    {reprise_wait, 6, 18, NULL},
+    {reprise_launch, 6, 184, backward_0_184},
+    {reprise_wait, 2, 57, NULL},
+    {reprise_launch, 2, 185, backward_0_185},
+    {reprise_launch, 6, 186, backward_0_186},
+    {reprise_launch, 6, 187, backward_0_187},
+    {reprise_signal, 6, 59, NULL},
+    {reprise_wait, 6, 58, NULL},
+    {reprise_launch, 6, 188, backward_0_188},
+    {reprise_wait, 2, 59, NULL},
     {reprise_launch, 2, 189, backward_0_189},
-    {reprise_launch, 3, 190, backward_0_190},
-    {reprise_launch, 0, 191, backward_0_191},
-    {reprise_signal, 0, 81, NULL},
-    {reprise_launch, 0, 192, backward_0_192},
-    {reprise_launch, 3, 193, backward_0_193},
-    {reprise_wait, 3, 81, NULL},
-    {reprise_launch, 3, 194, backward_0_194},
-    {reprise_signal, 3, 82, NULL},
-    {reprise_launch, 3, 195, backward_0_195},
-    {reprise_wait, 1, 82, NULL},
-    {reprise_launch, 1, 196, backward_0_196},
-    {reprise_signal, 1, 83, NULL},
-    {reprise_launch, 3, 197, backward_0_197},
-    {reprise_wait, 3, 83, NULL},
-    {reprise_launch, 3, 198, backward_0_198},
-    {reprise_signal, 3, 84, NULL},
-    {reprise_launch, 3, 199, backward_0_199},
-    {reprise_wait, 2, 84, NULL},
-    {reprise_launch, 2, 200, backward_0_200},
-    {reprise_signal, 2, 85, NULL},
-    {reprise_launch, 3, 201, backward_0_201},
-    {reprise_wait, 3, 85, NULL},
-    {reprise_launch, 3, 202, backward_0_202},
-    {reprise_signal, 3, 86, NULL},
-    {reprise_launch, 3, 203, backward_0_203},
-    {reprise_wait, 0, 86, NULL},
-    {reprise_launch, 0, 204, backward_0_204},
-    {reprise_signal, 0, 87, NULL},
-    {reprise_launch, 3, 205, backward_0_205},
-    {reprise_wait, 3, 87, NULL},
-    {reprise_launch, 3, 206, backward_0_206},
-    {reprise_signal, 3, 88, NULL},
-    {reprise_launch, 3, 207, backward_0_207},
-    {reprise_wait, 1, 88, NULL},
-    {reprise_launch, 1, 208, backward_0_208},
-    {reprise_wait, 2, 88, NULL},
-    {reprise_launch, 2, 209, backward_0_209},
-    {reprise_launch, 0, 210, backward_0_210},
-    {reprise_signal, 0, 89, NULL},
-    {reprise_launch, 0, 211, backward_0_211},
-    {reprise_launch, 2, 212, backward_0_212},
-    {reprise_wait, 2, 89, NULL},
-    {reprise_launch, 2, 213, backward_0_213},
-    {reprise_signal, 2, 90, NULL},
-    {reprise_launch, 2, 214, backward_0_214},
-    {reprise_wait, 3, 90, NULL},
+    {reprise_wait, 4, 24, NULL},
+    {reprise_launch, 4, 190, backward_0_190},
+    {reprise_signal, 4, 60, NULL},
+    {reprise_launch, 4, 191, backward_0_191},
+    {reprise_launch, 4, 192, backward_0_192},
+    {reprise_wait, 1, 60, NULL},
+    {reprise_launch, 1, 193, backward_0_193},
+    {reprise_wait, 1, 61, NULL},
+    {reprise_launch, 1, 194, backward_0_194},
+    {reprise_signal, 1, 62, NULL},
+    {reprise_launch, 1, 195, backward_0_195},
+    {reprise_wait, 4, 62, NULL},
+    {reprise_launch, 4, 196, backward_0_196},
+    {reprise_launch, 1, 197, backward_0_197},
+    {reprise_launch, 1, 198, backward_0_198},
+    {reprise_signal, 1, 63, NULL},
+    {reprise_launch, 1, 199, backward_0_199},
+    {reprise_wait, 4, 63, NULL},
+    {reprise_launch, 4, 200, backward_0_200},
+    {reprise_launch, 1, 201, backward_0_201},
+    {reprise_launch, 1, 202, backward_0_202},
+    {reprise_signal, 1, 64, NULL},
+    {reprise_launch, 1, 203, backward_0_203},
+    {reprise_wait, 4, 64, NULL},
+    {reprise_launch, 4, 204, backward_0_204},
+    {reprise_launch, 1, 205, backward_0_205},
+    {reprise_launch, 1, 206, backward_0_206},
+    {reprise_signal, 1, 66, NULL},
+    {reprise_wait, 1, 65, NULL},
+    {reprise_launch, 1, 207, backward_0_207},
+    {reprise_wait, 0, 66, NULL},
+    {reprise_launch, 0, 208, backward_0_208},
+    {reprise_wait, 3, 67, NULL},
+    {reprise_launch, 3, 209, backward_0_209},
+    {reprise_signal, 3, 68, NULL},
+    {reprise_launch, 5, 210, backward_0_210},
+    {reprise_launch, 3, 211, backward_0_211},
+    {reprise_wait, 5, 68, NULL},
+    {reprise_launch, 5, 212, backward_0_212},
+    {reprise_wait, 5, 48, NULL},
+    {reprise_launch, 5, 213, backward_0_213},
+    {reprise_signal, 5, 69, NULL},
+    {reprise_launch, 5, 214, backward_0_214},
+    {reprise_wait, 3, 69, NULL},
     {reprise_launch, 3, 215, backward_0_215},
-    {reprise_signal, 3, 91, NULL},
-    {reprise_launch, 2, 216, backward_0_216},
-    {reprise_wait, 2, 91, NULL},
-    {reprise_launch, 2, 217, backward_0_217},
-    {reprise_signal, 2, 92, NULL},
-    {reprise_launch, 2, 218, backward_0_218},
-    {reprise_wait, 1, 92, NULL},
-    {reprise_launch, 1, 219, backward_0_219},
-    {reprise_signal, 1, 93, NULL},
-    {reprise_launch, 2, 220, backward_0_220},
-    {reprise_wait, 2, 93, NULL},
-    {reprise_launch, 2, 221, backward_0_221},
-    {reprise_signal, 2, 94, NULL},
-    {reprise_launch, 2, 222, backward_0_222},
-    {reprise_wait, 0, 94, NULL},
-    {reprise_launch, 0, 223, backward_0_223},
-    {reprise_signal, 0, 95, NULL},
-    {reprise_launch, 2, 224, backward_0_224},
-    {reprise_wait, 2, 95, NULL},
-    {reprise_launch, 2, 225, backward_0_225},
-    {reprise_signal, 2, 96, NULL},
-    {reprise_launch, 2, 226, backward_0_226},
-    {reprise_wait, 3, 96, NULL},
-    {reprise_launch, 3, 227, backward_0_227},
-    {reprise_join, 4, 0, NULL},
+    {reprise_launch, 5, 216, backward_0_216},
+    {reprise_launch, 5, 217, backward_0_217},
+    {reprise_signal, 5, 70, NULL},
+    {reprise_launch, 5, 218, backward_0_218},
+    {reprise_wait, 3, 70, NULL},
+    {reprise_launch, 3, 219, backward_0_219},
+    {reprise_launch, 5, 220, backward_0_220},
+    {reprise_launch, 5, 221, backward_0_221},
+    {reprise_signal, 5, 71, NULL},
+    {reprise_launch, 5, 222, backward_0_222},
+    {reprise_wait, 7, 71, NULL},
+    {reprise_launch, 7, 223, backward_0_223},
+    {reprise_launch, 5, 224, backward_0_224},
+    {reprise_launch, 5, 225, backward_0_225},
+    {reprise_signal, 5, 73, NULL},
+    {reprise_wait, 5, 72, NULL},
+    {reprise_launch, 5, 226, backward_0_226},
+    {reprise_wait, 0, 73, NULL},
+    {reprise_launch, 0, 227, backward_0_227},
+    {reprise_join, 8, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
-    {steps_forward_training, 157, 205},
-    {steps_forward_evaluation, 157, 157},
-    {steps_backward_0, 429, 348},
+    {steps_forward_training, 159, 157},
+    {steps_forward_evaluation, 253, 157},
+    {steps_backward_0, 387, 308},
 };
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -7041,42 +7354,152 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
   switch (lane) {
   case 0:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 2048), 528) * 16);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 528) * 504);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 2048), 528) * 16);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 528) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 528) * 252);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 1024), 528) * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 2048), 528) * 16);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 528) * 384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 390) * 21504);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 12483) * 672);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1560) * 5376);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966) * 336);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 32768) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 384);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 192);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 2304);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 192);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 176) * 1152);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 176) * 576);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 336);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
     break;
   case 1:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 528) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 528) * 336);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 2304);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 176) * 576);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4755) * 1764);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 252);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 1512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 252);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966) * 672);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 168);
     break;
   case 2:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 504);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 1512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 176) * 756);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 1024), 528) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 528) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1188) * 7056);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 504);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 176) * 576);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966) * 672);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932) * 336);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 168);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536) * 256);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
     break;
   case 3:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 1512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 528) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 528) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 384);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 192);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 2304);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 176) * 756);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 192);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 176) * 1152);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 176) * 576);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+    break;
+  case 4:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 252);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 504);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 504);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 2304);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 176) * 756);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 252);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 176) * 576);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932) * 336);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+    break;
+  case 5:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 504);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 384);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 192);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 1512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 504);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 192);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932) * 336);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 168);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 128);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536) * 256);
+    break;
+  case 6:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 384);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 192);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 176) * 756);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 192);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966) * 672);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 336);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512) * 16);
+    break;
+  case 7:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 252);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 1512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 252);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512) * 16);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966) * 672);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 336);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 128);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536) * 256);
+    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
     break;
   default:
     break;
@@ -7098,9 +7521,10 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
   elements = larger(elements, 189);
   elements = larger(elements, 21);
   elements = larger(elements, 21 * n * h * w / 256);
-  elements = larger(elements, 21 * n * h * w / 512);
   elements = larger(elements, 256);
   elements = larger(elements, 288);
+  elements = larger(elements, 3 * n * h * w / 32);
+  elements = larger(elements, 3 * n * h * w / 64);
   elements = larger(elements, 32);
   elements = larger(elements, 378);
   elements = larger(elements, 4);
@@ -7119,11 +7543,11 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_63e38c13_head_stage = {
     .format = reprise_context_format,
-    .plan = "7c6c078a06f991208dede710dbbeca8086d2811445f978eea059bf727451fa2c",
+    .plan = "d9790eabd7418b64041fabe83505298da63e15b14b985193bb457dceb6078146",
     .storages = 782,
     .kernels = kernel_end,
-    .lanes = 4,
-    .events = 97,
+    .lanes = 8,
+    .events = 74,
     .programs = 3,
     .packed = 42496,
     .kernel_name = kernel_names,

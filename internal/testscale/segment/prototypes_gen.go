@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // PrototypesDigest is the SHA-256 of the plan of stage prototypes.
-const PrototypesDigest = "a2b662e1ef985aebf84b867412c5acfca4ead649a14210e47ef1f4a682005c99"
+const PrototypesDigest = "f6bc4d21f9e20cc824629d3029886d8f5baac3627aa8ce9a164cca2df2e1eec5"
 
 // PrototypesKernels is the SHA-256 of the CUDA and C text of stage prototypes, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const PrototypesKernels = "7b446ac7c1eb9fe4ee97a59b0f6aa5e233975f846e1ee5bb6ad868f3bd8ab4d5"
+const PrototypesKernels = "e6eec383df1c3761c31de3f9927207826f19d9700ab94824a35260e14f72db5f"
 
 //go:embed prototypes_plan.json
 var planPrototypes []byte

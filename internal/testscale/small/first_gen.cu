@@ -351,6 +351,34 @@ __device__ __forceinline__ void widen(float (&out)[V], const group<T, V> &g) {
 template <int V, class T>
 __device__ __forceinline__ void load(float (&out)[V], const T *from) { widen<V>(out, fetch<V>(from)); }
 
+// The Tail elements of a group that exist, by the fewest loads.
+template <int Width, int Tail, int At, class T, int V>
+__device__ __forceinline__ void fetch_tail(group<T, V> &g, const T *from) {
+  if constexpr (Width > 0) {
+    if constexpr ((Tail & Width) != 0) {
+      const group<T, Width> part = fetch<Width>(from + At);
+#pragma unroll
+      for (int i = 0; i < Width; i++)
+        g.element[At + i] = part.element[i];
+    }
+    fetch_tail<Width / 2, Tail, (Tail & Width) != 0 ? At + Width : At>(g, from);
+  }
+}
+
+// V channels from `channel` on, of C. The last group of a padded map reaches
+// beyond the channels, where nobody need have written: zeros take their place.
+template <int C, int V, class T>
+__device__ __forceinline__ group<T, V> fetch_channels(const T *from, int channel) {
+  if constexpr (C % V != 0) {
+    if (channel + V > C) {
+      group<T, V> g = {};
+      fetch_tail<V / 2, C % V, 0>(g, from);
+      return g;
+    }
+  }
+  return fetch<V>(from);
+}
+
 template <class T, int V>
 __device__ __forceinline__ group<T, V> narrow(const float (&in)[V]) {
   group<T, V> g;
@@ -365,6 +393,16 @@ __device__ __forceinline__ void store(T *to, const float (&in)[V]) { *reinterpre
 
 template <class T>
 __device__ __forceinline__ T *pointer(uint64_t address) { return reinterpret_cast<T *>(address); }
+
+// One of two types.
+template <bool First, class A, class B>
+struct choice {
+  using type = A;
+};
+template <class A, class B>
+struct choice<false, A, B> {
+  using type = B;
+};
 
 template <class I>
 __host__ __device__ constexpr I ceiling(I a, I b) { return (a + b - 1) / b; }

@@ -148,25 +148,25 @@ enum {
   k_convolution_e_shape_12_3_1_1_1_128_16_n_n_y_1_y_n_e_no_sums = 10,
   k_convolution_e_shape_12_3_1_1_1_128_16_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 11,
   k_convolution_e_shape_16_21_3_2_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 12,
-  k_convolution_e_shape_16_21_3_2_1_128_32_n_n_y_8_n_n_e_no_sums = 13,
-  k_convolution_e_shape_16_21_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums = 14,
-  k_convolution_e_shape_21_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 15,
-  k_convolution_e_shape_21_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 16,
-  k_convolution_e_shape_21_16_1_1_1_128_32_y_n_y_1_n_y_e_no_sums = 17,
-  k_convolution_e_shape_21_24_3_2_1_128_32_n_n_y_8_n_n_e_no_sums = 18,
-  k_convolution_e_shape_21_24_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums = 19,
-  k_convolution_e_shape_21_24_3_2_1_128_32_y_n_y_8_n_n_e_no_sums = 20,
-  k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_no_sums = 21,
-  k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums = 22,
-  k_convolution_e_shape_61_12_3_1_1_128_16_n_n_y_8_n_n_e_no_sums = 23,
-  k_convolution_e_shape_61_12_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 24,
-  k_convolution_e_shape_61_12_3_1_1_128_64_y_n_y_1_n_n_e_no_sums = 25,
-  k_convolution_e_shape_61_12_3_1_1_128_64_y_n_y_1_n_y_e_no_sums = 26,
-  k_convolution_e_shape_61_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums = 27,
-  k_convolution_e_shape_61_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 28,
-  k_convolution_e_shape_61_8_3_1_1_128_64_y_n_y_1_n_n_e_no_sums = 29,
-  k_convolution_e_shape_8_5_1_1_1_128_16_n_n_y_1_y_n_e_no_sums = 30,
-  k_convolution_e_shape_8_5_1_1_1_128_16_y_n_n_8_n_n_e_no_sums = 31,
+  k_convolution_e_shape_21_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 13,
+  k_convolution_e_shape_21_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 14,
+  k_convolution_e_shape_21_16_1_1_1_128_32_y_n_y_1_n_y_e_no_sums = 15,
+  k_convolution_e_shape_21_24_3_2_1_128_32_n_n_y_8_n_n_e_no_sums = 16,
+  k_convolution_e_shape_21_24_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums = 17,
+  k_convolution_e_shape_21_24_3_2_1_128_32_y_n_y_8_n_n_e_no_sums = 18,
+  k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_no_sums = 19,
+  k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums = 20,
+  k_convolution_e_shape_61_12_3_1_1_128_16_n_n_y_8_n_n_e_no_sums = 21,
+  k_convolution_e_shape_61_12_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 22,
+  k_convolution_e_shape_61_12_3_1_1_128_64_y_n_y_1_n_n_e_no_sums = 23,
+  k_convolution_e_shape_61_12_3_1_1_128_64_y_n_y_1_n_y_e_no_sums = 24,
+  k_convolution_e_shape_61_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums = 25,
+  k_convolution_e_shape_61_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 26,
+  k_convolution_e_shape_61_8_3_1_1_128_64_y_n_y_1_n_n_e_no_sums = 27,
+  k_convolution_e_shape_8_5_1_1_1_128_16_n_n_y_1_y_n_e_no_sums = 28,
+  k_convolution_e_shape_8_5_1_1_1_128_16_y_n_n_8_n_n_e_no_sums = 29,
+  k_convolution_halo_e_shape_16_21_3_2_1_128_32_n_8_n_n_e_no_sums = 30,
+  k_convolution_halo_e_shape_16_21_3_2_1_128_32_n_8_n_n_e_statistics_sums = 31,
   k_dropout_0x0008000000000000ull_0x3faaaaabu_e_e_e = 32,
   k_dropout_advance = 33,
   k_elementwise_copy_operation_n_1_8_e_e_s = 34,
@@ -244,8 +244,6 @@ static const char *const kernel_names[] = {
     "reprise_small_e8421707_network_convolution_e_shape_12_3_1_1_1_128_16_n_n_y_1_y_n_e_no_sums",
     "reprise_small_e8421707_network_convolution_e_shape_12_3_1_1_1_128_16_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e",
     "reprise_small_e8421707_network_convolution_e_shape_16_21_3_2_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_small_e8421707_network_convolution_e_shape_16_21_3_2_1_128_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_16_21_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums",
     "reprise_small_e8421707_network_convolution_e_shape_21_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums",
     "reprise_small_e8421707_network_convolution_e_shape_21_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
     "reprise_small_e8421707_network_convolution_e_shape_21_16_1_1_1_128_32_y_n_y_1_n_y_e_no_sums",
@@ -263,6 +261,8 @@ static const char *const kernel_names[] = {
     "reprise_small_e8421707_network_convolution_e_shape_61_8_3_1_1_128_64_y_n_y_1_n_n_e_no_sums",
     "reprise_small_e8421707_network_convolution_e_shape_8_5_1_1_1_128_16_n_n_y_1_y_n_e_no_sums",
     "reprise_small_e8421707_network_convolution_e_shape_8_5_1_1_1_128_16_y_n_n_8_n_n_e_no_sums",
+    "reprise_small_e8421707_network_convolution_halo_e_shape_16_21_3_2_1_128_32_n_8_n_n_e_no_sums",
+    "reprise_small_e8421707_network_convolution_halo_e_shape_16_21_3_2_1_128_32_n_8_n_n_e_statistics_sums",
     "reprise_small_e8421707_network_dropout_0x0008000000000000ull_0x3faaaaabu_e_e_e",
     "reprise_small_e8421707_network_dropout_advance",
     "reprise_small_e8421707_network_elementwise_copy_operation_n_1_8_e_e_s",
@@ -416,7 +416,7 @@ static CUresult forward_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 47, e, 0), 4 * h * w, 8 * w, 16, 1}, .output = {at(c, 48, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 30, 8, 0)};
-    r = launch(c, k_convolution_e_shape_16_21_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_21_3_2_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -427,7 +427,7 @@ static CUresult forward_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 48, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 21}, .mean = at(c, 49, 4, 0), .rstd = at(c, 50, 4, 0), .running_mean = at(c, 28, 4, 0), .running_variance = at(c, 29, 4, 0), .batches = at(c, 30, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 48, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 21}, .mean = at(c, 49, 4, 0), .rstd = at(c, 50, 4, 0), .running_mean = at(c, 28, 4, 0), .running_variance = at(c, 29, 4, 0), .batches = at(c, 30, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_21_0x3a83126fu_0x3cf5c28fu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -732,7 +732,7 @@ static CUresult evaluation_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 47, e, 0), 4 * h * w, 8 * w, 16, 1}, .output = {at(c, 48, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_16_21_3_2_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_21_3_2_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1625,7 +1625,6 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
   switch (lane) {
   case 0:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 252);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 96);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 4, 128), 512) * 1 * 192);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 288);
@@ -1633,6 +1632,7 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483) * 1344);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387) * 12096);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709) * 1728);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1 * 252);
     break;
   case 1:
     bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 2, 2) * ceiling(w / 2, 2), 128), 128) * 4 * 128);

@@ -15,7 +15,7 @@ const OptimizerDigest = "41246ceb215ac03c1dbfaf2ec24642d69404bba16b10c5e9740a2e5
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "cd6a0de250baa41d4a12fc6d81bd6e628be62ec733ed823ebbe31a944159cb5d"
+const OptimizerKernels = "edf00410af0febc2c8d179c87f27706003c4e9e84d6c70c98af8d2eefaad8eb4"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

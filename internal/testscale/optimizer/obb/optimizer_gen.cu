@@ -351,6 +351,34 @@ __device__ __forceinline__ void widen(float (&out)[V], const group<T, V> &g) {
 template <int V, class T>
 __device__ __forceinline__ void load(float (&out)[V], const T *from) { widen<V>(out, fetch<V>(from)); }
 
+// The Tail elements of a group that exist, by the fewest loads.
+template <int Width, int Tail, int At, class T, int V>
+__device__ __forceinline__ void fetch_tail(group<T, V> &g, const T *from) {
+  if constexpr (Width > 0) {
+    if constexpr ((Tail & Width) != 0) {
+      const group<T, Width> part = fetch<Width>(from + At);
+#pragma unroll
+      for (int i = 0; i < Width; i++)
+        g.element[At + i] = part.element[i];
+    }
+    fetch_tail<Width / 2, Tail, (Tail & Width) != 0 ? At + Width : At>(g, from);
+  }
+}
+
+// V channels from `channel` on, of C. The last group of a padded map reaches
+// beyond the channels, where nobody need have written: zeros take their place.
+template <int C, int V, class T>
+__device__ __forceinline__ group<T, V> fetch_channels(const T *from, int channel) {
+  if constexpr (C % V != 0) {
+    if (channel + V > C) {
+      group<T, V> g = {};
+      fetch_tail<V / 2, C % V, 0>(g, from);
+      return g;
+    }
+  }
+  return fetch<V>(from);
+}
+
 template <class T, int V>
 __device__ __forceinline__ group<T, V> narrow(const float (&in)[V]) {
   group<T, V> g;
@@ -692,7 +720,7 @@ struct channel_part {
 #pragma unroll
     for (int r = 0; r < rows_a_thread; r++)
       if (exists(r))
-        to[r] = fetch<V>(pointer<const T>(t.data) + offset<Rank>(r, p, t));
+        to[r] = fetch_channels<C, V>(pointer<const T>(t.data) + offset<Rank>(r, p, t), channel);
   }
 };
 
@@ -749,7 +777,7 @@ __device__ __forceinline__ void normalize_gradient(const reprise_channel_argumen
     widen<V>(dy, dys[r]);
     DX *to = pointer<DX>(p.y.data) + part.template offset<Rank>(r, p, p.y);
     if constexpr (Accumulate)
-      load<V>(dx, to);
+      widen<V>(dx, fetch_channels<C, V>(static_cast<const DX *>(to), part.channel));
 #pragma unroll
     for (int i = 0; i < V; i++) {
       const float xhat = k.hat(x[i], i);
@@ -888,7 +916,7 @@ __device__ __forceinline__ void channel_sum_partial(const reprise_channel_argume
   if (channel < C)
     for (Index row = begin + threadIdx.x / ChannelLanes; row < end; row += reduce_threads / ChannelLanes) {
       float dy[V];
-      load<V>(dy, pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(row, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride));
+      widen<V>(dy, fetch_channels<C, V>(pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(row, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride), channel));
 #pragma unroll
       for (int i = 0; i < V; i++)
         part[i].a += dy[i];
@@ -1552,9 +1580,9 @@ struct convolution_kernel {
         continue;
       to[i] = rows.place(p.output, m);
       if constexpr (Accumulate)
-        old[i] = fetch<V>(pointer<const Y>(p.output.data) + to[i]);
+        old[i] = fetch_channels<width, V>(pointer<const Y>(p.output.data) + to[i], column());
       if constexpr (sums::reads_below)
-        below[i] = fetch<V>(pointer<const typename sums::below>(p.below.data) + rows.place(p.below, m));
+        below[i] = fetch_channels<width, V>(pointer<const typename sums::below>(p.below.data) + rows.place(p.below, m), column());
     }
 #pragma unroll
     for (int i = 0; i < rows_at_once; i++) {

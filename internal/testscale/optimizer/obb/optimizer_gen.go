@@ -15,7 +15,7 @@ const OptimizerDigest = "67a7940647caed08c579b33cb4212b6e447eaf52379a8b9b8712107
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "4fc4a732f99e2f482d329b2f9094017d7b5a4caa5733d2d68d965f733b947dd2"
+const OptimizerKernels = "74ee84c5a0c2c22250fc37cbe5509ee0be5c55adbebbffc9a9764759f1b012b9"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

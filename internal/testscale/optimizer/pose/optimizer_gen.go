@@ -15,7 +15,7 @@ const OptimizerDigest = "e651a3c826fe5ab4a47cb2bdbefbf8a56c03601e1f181774a15703f
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "aaf35d2fcb0fdabf65a251886a4e9a9781b1fad4c549ce8397675046d52e8cb2"
+const OptimizerKernels = "5f09eae77fe5483a7428333e4be23999d38f72dcbb2442dafc43b57cf94cd2f5"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

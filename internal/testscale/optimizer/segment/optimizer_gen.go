@@ -15,7 +15,7 @@ const OptimizerDigest = "6be75763304b24193031625dc702e26abb610d7b0f526b7f28236ae
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "0ab2c4764200398c940982e8f683ddb79b2b6831005f37292ad3830cc8570b5b"
+const OptimizerKernels = "14f0fd7939e050177793db9d6c11c57dd9d6451dd07c7127a9696d8b81a26bbb"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -15,7 +15,7 @@ const OptimizerDigest = "eba42afe4552b4bc53a779b251baed8fa1764bc096007ad6aeea491
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "6dca37ed32f295d928f34d6fdea4e569e5ac14090912938744d072795b8aa25e"
+const OptimizerKernels = "0b370ba4c91265786beba4841777b56f6806d78b682f13aac78c7ee7f12c88ad"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

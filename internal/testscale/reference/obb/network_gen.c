@@ -142,314 +142,319 @@ enum {
   k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n = 4,
   k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n = 5,
   k_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n = 6,
-  k_batch_statistics_partial_1_128_8_16_e = 7,
-  k_batch_statistics_partial_1_16_8_2_e = 8,
-  k_batch_statistics_partial_1_21_8_4_e = 9,
-  k_batch_statistics_partial_1_32_8_4_e = 10,
-  k_batch_statistics_partial_1_42_8_8_e = 11,
-  k_batch_statistics_partial_1_64_8_8_e = 12,
-  k_channel_sum_finish_15_n = 13,
-  k_channel_sum_finish_1_n = 14,
-  k_channel_sum_finish_4_n = 15,
-  k_channel_sum_partial_3_15_1_16_e = 16,
-  k_channel_sum_partial_3_1_1_1_e = 17,
-  k_channel_sum_partial_3_4_4_1_e = 18,
-  k_convolution_direct_shape_3_8_3_2_1_64_16_4_y_n_n_e_e = 19,
-  k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 20,
-  k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 21,
-  k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 22,
-  k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 23,
-  k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 24,
-  k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 25,
-  k_convolution_e_shape_128_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 26,
-  k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 27,
-  k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 28,
-  k_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 29,
-  k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 30,
-  k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 31,
-  k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 32,
-  k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 33,
-  k_convolution_e_shape_16_15_1_1_1_128_16_n_n_y_1_y_n_e_no_sums = 34,
-  k_convolution_e_shape_16_15_1_1_1_128_16_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 35,
-  k_convolution_e_shape_16_15_1_1_1_128_16_y_n_n_8_n_n_e_no_sums = 36,
-  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 37,
-  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 38,
-  k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 39,
-  k_convolution_e_shape_16_16_3_1_1_128_16_n_n_y_8_n_n_e_no_sums = 40,
-  k_convolution_e_shape_16_16_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 41,
-  k_convolution_e_shape_16_16_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 42,
-  k_convolution_e_shape_16_16_3_1_1_128_16_y_n_y_8_n_y_e_no_sums = 43,
-  k_convolution_e_shape_16_16_3_1_1_64_16_n_n_y_8_n_n_e_no_sums = 44,
-  k_convolution_e_shape_16_16_3_1_1_64_16_n_n_y_8_n_n_e_statistics_sums = 45,
-  k_convolution_e_shape_16_16_3_1_1_64_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 46,
-  k_convolution_e_shape_16_16_3_1_1_64_16_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 47,
-  k_convolution_e_shape_16_1_1_1_1_128_16_n_n_y_1_y_n_e_no_sums = 48,
-  k_convolution_e_shape_16_1_1_1_1_128_16_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 49,
-  k_convolution_e_shape_16_1_1_1_1_128_16_y_n_n_8_n_n_e_no_sums = 50,
-  k_convolution_e_shape_16_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums = 51,
-  k_convolution_e_shape_16_4_1_1_1_128_16_y_n_n_8_n_n_e_no_sums = 52,
-  k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 53,
-  k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 54,
-  k_convolution_e_shape_192_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 55,
-  k_convolution_e_shape_192_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 56,
-  k_convolution_e_shape_192_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 57,
-  k_convolution_e_shape_192_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 58,
-  k_convolution_e_shape_21_15_1_1_1_64_16_n_n_y_1_y_n_e_no_sums = 59,
-  k_convolution_e_shape_21_15_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 60,
-  k_convolution_e_shape_21_15_1_1_1_64_32_y_n_n_8_n_n_e_no_sums = 61,
-  k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 62,
-  k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 63,
-  k_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 64,
-  k_convolution_e_shape_21_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums = 65,
-  k_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums = 66,
-  k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 67,
-  k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 68,
-  k_convolution_e_shape_24_32_1_1_1_128_32_y_n_y_8_n_n_e_no_sums = 69,
-  k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 70,
-  k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 71,
-  k_convolution_e_shape_256_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 72,
-  k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 73,
-  k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 74,
-  k_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 75,
-  k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums = 76,
-  k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums = 77,
-  k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 78,
-  k_convolution_e_shape_32_1_1_1_1_64_16_n_n_y_1_y_n_e_no_sums = 79,
-  k_convolution_e_shape_32_1_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 80,
-  k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 81,
-  k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 82,
-  k_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 83,
-  k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 84,
-  k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 85,
-  k_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 86,
-  k_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 87,
-  k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_no_sums = 88,
-  k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 89,
-  k_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 90,
-  k_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 91,
-  k_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_y_e_no_sums = 92,
-  k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums = 93,
-  k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums = 94,
-  k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 95,
-  k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 96,
-  k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 97,
-  k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 98,
-  k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_no_sums = 99,
-  k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums = 100,
-  k_convolution_e_shape_42_15_1_1_1_64_16_n_n_y_1_y_n_e_no_sums = 101,
-  k_convolution_e_shape_42_15_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 102,
-  k_convolution_e_shape_42_15_1_1_1_64_32_y_n_n_8_n_n_e_no_sums = 103,
-  k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 104,
-  k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 105,
-  k_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 106,
-  k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums = 107,
-  k_convolution_e_shape_42_4_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 108,
-  k_convolution_e_shape_42_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums = 109,
-  k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 110,
-  k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 111,
-  k_convolution_e_shape_48_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 112,
-  k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums = 113,
-  k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 114,
-  k_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 115,
-  k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 116,
-  k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 117,
-  k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 118,
-  k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 119,
-  k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 120,
-  k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 121,
-  k_convolution_e_shape_64_128_3_2_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 122,
-  k_convolution_e_shape_64_1_1_1_1_64_16_n_n_y_1_y_n_e_no_sums = 123,
-  k_convolution_e_shape_64_1_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 124,
-  k_convolution_e_shape_64_1_1_1_1_64_32_y_n_n_8_n_n_e_no_sums = 125,
-  k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 126,
-  k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 127,
-  k_convolution_e_shape_64_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 128,
-  k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 129,
-  k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 130,
-  k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 131,
-  k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 132,
-  k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 133,
-  k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 134,
-  k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 135,
-  k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 136,
-  k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 137,
-  k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 138,
-  k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 139,
-  k_convolution_e_shape_64_64_3_2_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 140,
-  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums = 141,
-  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums = 142,
-  k_convolution_e_shape_8_16_3_2_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 143,
-  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums = 144,
-  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 145,
-  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 146,
-  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums = 147,
-  k_convolution_e_shape_96_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 148,
-  k_convolution_e_shape_96_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 149,
-  k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 150,
-  k_depthwise_128_3_1_4_16_n_n_n_e_e = 151,
-  k_depthwise_128_3_1_4_16_y_n_n_e_e = 152,
-  k_depthwise_128_3_1_4_16_y_n_y_e_e = 153,
-  k_depthwise_16_3_1_4_4_n_n_n_e_e = 154,
-  k_depthwise_16_3_1_4_4_y_n_n_e_e = 155,
-  k_depthwise_21_3_1_4_8_n_n_n_e_e = 156,
-  k_depthwise_21_3_1_4_8_y_n_n_e_e = 157,
-  k_depthwise_32_3_1_4_8_n_n_n_e_e = 158,
-  k_depthwise_32_3_1_4_8_y_n_n_e_e = 159,
-  k_depthwise_32_3_1_4_8_y_n_y_e_e = 160,
-  k_depthwise_42_3_1_4_16_n_n_n_e_e = 161,
-  k_depthwise_42_3_1_4_16_y_n_n_e_e = 162,
-  k_depthwise_64_3_1_4_16_n_n_n_e_e = 163,
-  k_depthwise_64_3_1_4_16_y_n_n_e_e = 164,
-  k_depthwise_64_3_1_4_16_y_n_y_e_e = 165,
-  k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e = 166,
-  k_depthwise_weight_gradient_partial_16_3_1_4_4_e_e = 167,
-  k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e = 168,
-  k_depthwise_weight_gradient_partial_32_3_1_4_8_e_e = 169,
-  k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e = 170,
-  k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e = 171,
-  k_elementwise_copy_operation_n_1_8_e_e_s = 172,
-  k_elementwise_copy_operation_y_1_1_e_e_e = 173,
-  k_elementwise_copy_operation_y_1_8_e_e_s = 174,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e = 175,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 176,
-  k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 177,
-  k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 178,
-  k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 179,
-  k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e = 180,
-  k_max_pool_64_8_5_1_2_y_e_e = 181,
-  k_max_pool_gradient_64_8_5_1_2_y_e_e = 182,
-  k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e = 183,
-  k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e = 184,
-  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 185,
-  k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e = 186,
-  k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e = 187,
-  k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e = 188,
-  k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e = 189,
-  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 190,
-  k_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e = 191,
-  k_normalize_identity_0x00000000u_n_1_128_8_e_e_e = 192,
-  k_normalize_identity_0x00000000u_y_1_64_8_e_e_e = 193,
-  k_normalize_reduce_finish_128 = 194,
-  k_normalize_reduce_finish_16 = 195,
-  k_normalize_reduce_finish_21 = 196,
-  k_normalize_reduce_finish_32 = 197,
-  k_normalize_reduce_finish_42 = 198,
-  k_normalize_reduce_finish_64 = 199,
-  k_normalize_reduce_finish_8 = 200,
-  k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e = 201,
-  k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e = 202,
-  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 203,
-  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 204,
-  k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e = 205,
-  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 206,
-  k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e = 207,
-  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 208,
-  k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e = 209,
-  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 210,
-  k_normalize_silu_0x00000000u_n_1_16_8_e_e_e = 211,
-  k_normalize_silu_0x00000000u_n_1_21_8_e_e_e = 212,
-  k_normalize_silu_0x00000000u_n_1_32_8_e_e_e = 213,
-  k_normalize_silu_0x00000000u_n_1_42_8_e_e_e = 214,
-  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 215,
-  k_normalize_silu_0x00000000u_n_1_8_8_e_e_e = 216,
-  k_normalize_silu_0x00000000u_y_1_128_8_e_e_e = 217,
-  k_normalize_silu_0x00000000u_y_1_16_8_e_e_e = 218,
-  k_normalize_silu_0x00000000u_y_1_32_8_e_e_e = 219,
-  k_normalize_silu_0x00000000u_y_1_8_8_e_e_e = 220,
-  k_pack_weights_e = 221,
-  k_running_statistics_128_0x3727c5acu = 222,
-  k_running_statistics_16_0x3727c5acu = 223,
-  k_running_statistics_21_0x3727c5acu = 224,
-  k_running_statistics_32_0x3727c5acu = 225,
-  k_running_statistics_42_0x3727c5acu = 226,
-  k_running_statistics_64_0x3727c5acu = 227,
-  k_running_statistics_8_0x3727c5acu = 228,
-  k_softmax_e_e = 229,
-  k_softmax_gradient_n_e_e_e = 230,
-  k_upsample_128_8_e_e = 231,
-  k_upsample_64_8_e_e = 232,
-  k_upsample_gradient_128_8_y_e_e = 233,
-  k_upsample_gradient_64_8_y_e_e = 234,
-  k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y = 235,
-  k_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y = 236,
-  k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y = 237,
-  k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y = 238,
-  k_weight_gradient_partial_e_shape_16_15_1_1_1_64_16_1_n_y_n = 239,
-  k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y = 240,
-  k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y = 241,
-  k_weight_gradient_partial_e_shape_16_1_1_1_1_64_16_1_n_y_n = 242,
-  k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n = 243,
-  k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y = 244,
-  k_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_n_y_y = 245,
-  k_weight_gradient_partial_e_shape_21_15_1_1_1_64_32_1_n_y_n = 246,
-  k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y = 247,
-  k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n = 248,
-  k_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_n_y_y = 249,
-  k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y = 250,
-  k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y = 251,
-  k_weight_gradient_partial_e_shape_32_1_1_1_1_64_32_1_n_y_n = 252,
-  k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y = 253,
-  k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y = 254,
-  k_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y = 255,
-  k_weight_gradient_partial_e_shape_3_8_3_2_1_64_32_1_y_n_y = 256,
-  k_weight_gradient_partial_e_shape_42_15_1_1_1_64_64_1_n_y_n = 257,
-  k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y = 258,
-  k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n = 259,
-  k_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_n_y_y = 260,
-  k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y = 261,
-  k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y = 262,
-  k_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_n_y_y = 263,
-  k_weight_gradient_partial_e_shape_64_1_1_1_1_64_64_1_n_y_n = 264,
-  k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y = 265,
-  k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y = 266,
-  k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y = 267,
-  k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y = 268,
-  k_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_n_y_y = 269,
-  k_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y = 270,
-  k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y = 271,
-  k_weight_gradient_reduce_128_128_1_1_n = 272,
-  k_weight_gradient_reduce_128_32_1_1_n = 273,
-  k_weight_gradient_reduce_128_42_1_1_n = 274,
-  k_weight_gradient_reduce_128_64_1_1_n = 275,
-  k_weight_gradient_reduce_16_15_1_1_n = 276,
-  k_weight_gradient_reduce_16_16_1_1_n = 277,
-  k_weight_gradient_reduce_16_16_9_1_n = 278,
-  k_weight_gradient_reduce_16_1_1_1_n = 279,
-  k_weight_gradient_reduce_16_4_1_1_n = 280,
-  k_weight_gradient_reduce_192_128_1_1_n = 281,
-  k_weight_gradient_reduce_192_64_1_1_n = 282,
-  k_weight_gradient_reduce_1_128_9_1_n = 283,
-  k_weight_gradient_reduce_1_16_9_1_n = 284,
-  k_weight_gradient_reduce_1_21_9_1_n = 285,
-  k_weight_gradient_reduce_1_32_9_1_n = 286,
-  k_weight_gradient_reduce_1_42_9_1_n = 287,
-  k_weight_gradient_reduce_1_64_9_1_n = 288,
-  k_weight_gradient_reduce_21_15_1_1_n = 289,
-  k_weight_gradient_reduce_21_21_1_1_n = 290,
-  k_weight_gradient_reduce_21_4_1_1_n = 291,
-  k_weight_gradient_reduce_24_32_1_1_n = 292,
-  k_weight_gradient_reduce_256_128_1_1_n = 293,
-  k_weight_gradient_reduce_27_8_1_1_n = 294,
-  k_weight_gradient_reduce_32_16_1_1_n = 295,
-  k_weight_gradient_reduce_32_1_1_1_n = 296,
-  k_weight_gradient_reduce_32_32_1_1_n = 297,
-  k_weight_gradient_reduce_32_32_9_1_n = 298,
-  k_weight_gradient_reduce_42_15_1_1_n = 299,
-  k_weight_gradient_reduce_42_42_1_1_n = 300,
-  k_weight_gradient_reduce_42_4_1_1_n = 301,
-  k_weight_gradient_reduce_48_32_1_1_n = 302,
-  k_weight_gradient_reduce_48_64_1_1_n = 303,
-  k_weight_gradient_reduce_64_128_1_1_n = 304,
-  k_weight_gradient_reduce_64_128_9_1_n = 305,
-  k_weight_gradient_reduce_64_1_1_1_n = 306,
-  k_weight_gradient_reduce_64_21_1_1_n = 307,
-  k_weight_gradient_reduce_64_32_1_1_n = 308,
-  k_weight_gradient_reduce_64_64_1_1_n = 309,
-  k_weight_gradient_reduce_64_64_9_1_n = 310,
-  k_weight_gradient_reduce_8_16_9_1_n = 311,
-  k_weight_gradient_reduce_8_8_9_1_n = 312,
-  k_weight_gradient_reduce_96_64_1_1_n = 313,
-  k_write_images_e = 314,
+  k_channel_sum_finish_15_n = 7,
+  k_channel_sum_finish_1_n = 8,
+  k_channel_sum_finish_4_n = 9,
+  k_channel_sum_partial_3_15_1_16_e = 10,
+  k_channel_sum_partial_3_1_1_1_e = 11,
+  k_channel_sum_partial_3_4_4_1_e = 12,
+  k_convolution_direct_shape_3_8_3_2_1_64_16_4_y_n_n_e_e = 13,
+  k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 14,
+  k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 15,
+  k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 16,
+  k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 17,
+  k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 18,
+  k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 19,
+  k_convolution_e_shape_128_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 20,
+  k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 21,
+  k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 22,
+  k_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 23,
+  k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 24,
+  k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 25,
+  k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 26,
+  k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 27,
+  k_convolution_e_shape_16_15_1_1_1_128_16_n_n_y_1_y_n_e_no_sums = 28,
+  k_convolution_e_shape_16_15_1_1_1_128_16_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 29,
+  k_convolution_e_shape_16_15_1_1_1_128_16_y_n_n_8_n_n_e_no_sums = 30,
+  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 31,
+  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 32,
+  k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 33,
+  k_convolution_e_shape_16_1_1_1_1_128_16_n_n_y_1_y_n_e_no_sums = 34,
+  k_convolution_e_shape_16_1_1_1_1_128_16_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 35,
+  k_convolution_e_shape_16_1_1_1_1_128_16_y_n_n_8_n_n_e_no_sums = 36,
+  k_convolution_e_shape_16_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums = 37,
+  k_convolution_e_shape_16_4_1_1_1_128_16_y_n_n_8_n_n_e_no_sums = 38,
+  k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 39,
+  k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 40,
+  k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 41,
+  k_convolution_e_shape_192_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 42,
+  k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 43,
+  k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 44,
+  k_convolution_e_shape_21_15_1_1_1_64_16_n_n_y_1_y_n_e_no_sums = 45,
+  k_convolution_e_shape_21_15_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 46,
+  k_convolution_e_shape_21_15_1_1_1_64_32_y_n_n_8_n_n_e_no_sums = 47,
+  k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 48,
+  k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 49,
+  k_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 50,
+  k_convolution_e_shape_21_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums = 51,
+  k_convolution_e_shape_21_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums = 52,
+  k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 53,
+  k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 54,
+  k_convolution_e_shape_24_32_1_1_1_128_32_y_n_y_8_n_n_e_no_sums = 55,
+  k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 56,
+  k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 57,
+  k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 58,
+  k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 59,
+  k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 60,
+  k_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 61,
+  k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums = 62,
+  k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums = 63,
+  k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 64,
+  k_convolution_e_shape_32_1_1_1_1_64_16_n_n_y_1_y_n_e_no_sums = 65,
+  k_convolution_e_shape_32_1_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 66,
+  k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 67,
+  k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 68,
+  k_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 69,
+  k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 70,
+  k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 71,
+  k_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 72,
+  k_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 73,
+  k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums = 74,
+  k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums = 75,
+  k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 76,
+  k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 77,
+  k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 78,
+  k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 79,
+  k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_no_sums = 80,
+  k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums = 81,
+  k_convolution_e_shape_42_15_1_1_1_64_16_n_n_y_1_y_n_e_no_sums = 82,
+  k_convolution_e_shape_42_15_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 83,
+  k_convolution_e_shape_42_15_1_1_1_64_32_y_n_n_8_n_n_e_no_sums = 84,
+  k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 85,
+  k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 86,
+  k_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 87,
+  k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums = 88,
+  k_convolution_e_shape_42_4_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 89,
+  k_convolution_e_shape_42_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums = 90,
+  k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 91,
+  k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 92,
+  k_convolution_e_shape_48_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 93,
+  k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums = 94,
+  k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 95,
+  k_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 96,
+  k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 97,
+  k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 98,
+  k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 99,
+  k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 100,
+  k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 101,
+  k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 102,
+  k_convolution_e_shape_64_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 103,
+  k_convolution_e_shape_64_1_1_1_1_64_16_n_n_y_1_y_n_e_no_sums = 104,
+  k_convolution_e_shape_64_1_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 105,
+  k_convolution_e_shape_64_1_1_1_1_64_32_y_n_n_8_n_n_e_no_sums = 106,
+  k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 107,
+  k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 108,
+  k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 109,
+  k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 110,
+  k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 111,
+  k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 112,
+  k_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 113,
+  k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 114,
+  k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 115,
+  k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 116,
+  k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 117,
+  k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 118,
+  k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 119,
+  k_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 120,
+  k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 121,
+  k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 122,
+  k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 123,
+  k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums = 124,
+  k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums = 125,
+  k_convolution_e_shape_64_64_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 126,
+  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums = 127,
+  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums = 128,
+  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums = 129,
+  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 130,
+  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 131,
+  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums = 132,
+  k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 133,
+  k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 134,
+  k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 135,
+  k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums = 136,
+  k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums = 137,
+  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 138,
+  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 139,
+  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums = 140,
+  k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums = 141,
+  k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums = 142,
+  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 143,
+  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 144,
+  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums = 145,
+  k_convolution_halo_e_shape_8_16_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 146,
+  k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums = 147,
+  k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums = 148,
+  k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums = 149,
+  k_depthwise_128_3_1_4_16_y_n_y_e_e_gradient_sums_silu_0x00000000u_e = 150,
+  k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums = 151,
+  k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums = 152,
+  k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums = 153,
+  k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 154,
+  k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums = 155,
+  k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums = 156,
+  k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 157,
+  k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums = 158,
+  k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums = 159,
+  k_depthwise_32_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 160,
+  k_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums = 161,
+  k_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums = 162,
+  k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums = 163,
+  k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums = 164,
+  k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 165,
+  k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums = 166,
+  k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums = 167,
+  k_depthwise_64_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 168,
+  k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums = 169,
+  k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums = 170,
+  k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e = 171,
+  k_depthwise_weight_gradient_partial_16_3_1_4_4_e_e = 172,
+  k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e = 173,
+  k_depthwise_weight_gradient_partial_32_3_1_4_8_e_e = 174,
+  k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e = 175,
+  k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e = 176,
+  k_elementwise_copy_operation_n_1_8_e_e_s = 177,
+  k_elementwise_copy_operation_y_1_1_e_e_e = 178,
+  k_elementwise_copy_operation_y_1_8_e_e_s = 179,
+  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e = 180,
+  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 181,
+  k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 182,
+  k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 183,
+  k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 184,
+  k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e = 185,
+  k_max_pool_64_8_5_1_2_y_e_e = 186,
+  k_max_pool_gradient_64_8_5_1_2_y_e_e = 187,
+  k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e = 188,
+  k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e = 189,
+  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 190,
+  k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e = 191,
+  k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e = 192,
+  k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e = 193,
+  k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e = 194,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 195,
+  k_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e = 196,
+  k_normalize_identity_0x00000000u_n_1_128_8_e_e_e = 197,
+  k_normalize_identity_0x00000000u_y_1_64_8_e_e_e = 198,
+  k_normalize_reduce_finish_128 = 199,
+  k_normalize_reduce_finish_16 = 200,
+  k_normalize_reduce_finish_21 = 201,
+  k_normalize_reduce_finish_32 = 202,
+  k_normalize_reduce_finish_42 = 203,
+  k_normalize_reduce_finish_64 = 204,
+  k_normalize_reduce_finish_8 = 205,
+  k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e = 206,
+  k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e = 207,
+  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 208,
+  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 209,
+  k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e = 210,
+  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 211,
+  k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e = 212,
+  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 213,
+  k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e = 214,
+  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 215,
+  k_normalize_silu_0x00000000u_n_1_16_8_e_e_e = 216,
+  k_normalize_silu_0x00000000u_n_1_21_8_e_e_e = 217,
+  k_normalize_silu_0x00000000u_n_1_32_8_e_e_e = 218,
+  k_normalize_silu_0x00000000u_n_1_42_8_e_e_e = 219,
+  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 220,
+  k_normalize_silu_0x00000000u_n_1_8_8_e_e_e = 221,
+  k_normalize_silu_0x00000000u_y_1_128_8_e_e_e = 222,
+  k_normalize_silu_0x00000000u_y_1_16_8_e_e_e = 223,
+  k_normalize_silu_0x00000000u_y_1_32_8_e_e_e = 224,
+  k_normalize_silu_0x00000000u_y_1_8_8_e_e_e = 225,
+  k_pack_weights_e = 226,
+  k_running_statistics_128_0x3727c5acu = 227,
+  k_running_statistics_16_0x3727c5acu = 228,
+  k_running_statistics_21_0x3727c5acu = 229,
+  k_running_statistics_32_0x3727c5acu = 230,
+  k_running_statistics_42_0x3727c5acu = 231,
+  k_running_statistics_64_0x3727c5acu = 232,
+  k_running_statistics_8_0x3727c5acu = 233,
+  k_softmax_e_e = 234,
+  k_softmax_gradient_n_e_e_e = 235,
+  k_upsample_128_8_e_e = 236,
+  k_upsample_64_8_e_e = 237,
+  k_upsample_gradient_128_8_y_e_e = 238,
+  k_upsample_gradient_64_8_y_e_e = 239,
+  k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y = 240,
+  k_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y = 241,
+  k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y = 242,
+  k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y = 243,
+  k_weight_gradient_partial_e_shape_16_15_1_1_1_64_16_1_n_y_n = 244,
+  k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y = 245,
+  k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y = 246,
+  k_weight_gradient_partial_e_shape_16_1_1_1_1_64_16_1_n_y_n = 247,
+  k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n = 248,
+  k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y = 249,
+  k_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_n_y_y = 250,
+  k_weight_gradient_partial_e_shape_21_15_1_1_1_64_32_1_n_y_n = 251,
+  k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y = 252,
+  k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n = 253,
+  k_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_n_y_y = 254,
+  k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y = 255,
+  k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y = 256,
+  k_weight_gradient_partial_e_shape_32_1_1_1_1_64_32_1_n_y_n = 257,
+  k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y = 258,
+  k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y = 259,
+  k_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y = 260,
+  k_weight_gradient_partial_e_shape_3_8_3_2_1_64_32_1_y_n_y = 261,
+  k_weight_gradient_partial_e_shape_42_15_1_1_1_64_64_1_n_y_n = 262,
+  k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y = 263,
+  k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n = 264,
+  k_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_n_y_y = 265,
+  k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y = 266,
+  k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y = 267,
+  k_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_n_y_y = 268,
+  k_weight_gradient_partial_e_shape_64_1_1_1_1_64_64_1_n_y_n = 269,
+  k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y = 270,
+  k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y = 271,
+  k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y = 272,
+  k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y = 273,
+  k_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_n_y_y = 274,
+  k_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y = 275,
+  k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y = 276,
+  k_weight_gradient_reduce_128_128_1_1_n = 277,
+  k_weight_gradient_reduce_128_32_1_1_n = 278,
+  k_weight_gradient_reduce_128_42_1_1_n = 279,
+  k_weight_gradient_reduce_128_64_1_1_n = 280,
+  k_weight_gradient_reduce_16_15_1_1_n = 281,
+  k_weight_gradient_reduce_16_16_1_1_n = 282,
+  k_weight_gradient_reduce_16_16_9_1_n = 283,
+  k_weight_gradient_reduce_16_1_1_1_n = 284,
+  k_weight_gradient_reduce_16_4_1_1_n = 285,
+  k_weight_gradient_reduce_192_128_1_1_n = 286,
+  k_weight_gradient_reduce_192_64_1_1_n = 287,
+  k_weight_gradient_reduce_1_128_9_1_n = 288,
+  k_weight_gradient_reduce_1_16_9_1_n = 289,
+  k_weight_gradient_reduce_1_21_9_1_n = 290,
+  k_weight_gradient_reduce_1_32_9_1_n = 291,
+  k_weight_gradient_reduce_1_42_9_1_n = 292,
+  k_weight_gradient_reduce_1_64_9_1_n = 293,
+  k_weight_gradient_reduce_21_15_1_1_n = 294,
+  k_weight_gradient_reduce_21_21_1_1_n = 295,
+  k_weight_gradient_reduce_21_4_1_1_n = 296,
+  k_weight_gradient_reduce_24_32_1_1_n = 297,
+  k_weight_gradient_reduce_256_128_1_1_n = 298,
+  k_weight_gradient_reduce_27_8_1_1_n = 299,
+  k_weight_gradient_reduce_32_16_1_1_n = 300,
+  k_weight_gradient_reduce_32_1_1_1_n = 301,
+  k_weight_gradient_reduce_32_32_1_1_n = 302,
+  k_weight_gradient_reduce_32_32_9_1_n = 303,
+  k_weight_gradient_reduce_42_15_1_1_n = 304,
+  k_weight_gradient_reduce_42_42_1_1_n = 305,
+  k_weight_gradient_reduce_42_4_1_1_n = 306,
+  k_weight_gradient_reduce_48_32_1_1_n = 307,
+  k_weight_gradient_reduce_48_64_1_1_n = 308,
+  k_weight_gradient_reduce_64_128_1_1_n = 309,
+  k_weight_gradient_reduce_64_128_9_1_n = 310,
+  k_weight_gradient_reduce_64_1_1_1_n = 311,
+  k_weight_gradient_reduce_64_21_1_1_n = 312,
+  k_weight_gradient_reduce_64_32_1_1_n = 313,
+  k_weight_gradient_reduce_64_64_1_1_n = 314,
+  k_weight_gradient_reduce_64_64_9_1_n = 315,
+  k_weight_gradient_reduce_8_16_9_1_n = 316,
+  k_weight_gradient_reduce_8_8_9_1_n = 317,
+  k_weight_gradient_reduce_96_64_1_1_n = 318,
+  k_write_images_e = 319,
   kernel_end
 };
 
@@ -461,12 +466,6 @@ static const char *const kernel_names[] = {
     "reprise_obb_65f26fa7_network_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n",
     "reprise_obb_65f26fa7_network_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n",
     "reprise_obb_65f26fa7_network_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_obb_65f26fa7_network_batch_statistics_partial_1_128_8_16_e",
-    "reprise_obb_65f26fa7_network_batch_statistics_partial_1_16_8_2_e",
-    "reprise_obb_65f26fa7_network_batch_statistics_partial_1_21_8_4_e",
-    "reprise_obb_65f26fa7_network_batch_statistics_partial_1_32_8_4_e",
-    "reprise_obb_65f26fa7_network_batch_statistics_partial_1_42_8_8_e",
-    "reprise_obb_65f26fa7_network_batch_statistics_partial_1_64_8_8_e",
     "reprise_obb_65f26fa7_network_channel_sum_finish_15_n",
     "reprise_obb_65f26fa7_network_channel_sum_finish_1_n",
     "reprise_obb_65f26fa7_network_channel_sum_finish_4_n",
@@ -494,14 +493,6 @@ static const char *const kernel_names[] = {
     "reprise_obb_65f26fa7_network_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_128_16_n_n_y_8_n_n_e_no_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_128_16_y_n_y_8_n_y_e_no_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_64_16_n_n_y_8_n_n_e_no_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_64_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_64_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_64_16_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
     "reprise_obb_65f26fa7_network_convolution_e_shape_16_1_1_1_1_128_16_n_n_y_1_y_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_16_1_1_1_1_128_16_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e",
     "reprise_obb_65f26fa7_network_convolution_e_shape_16_1_1_1_1_128_16_y_n_n_8_n_n_e_no_sums",
@@ -509,10 +500,10 @@ static const char *const kernel_names[] = {
     "reprise_obb_65f26fa7_network_convolution_e_shape_16_4_1_1_1_128_16_y_n_n_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_192_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
+    "reprise_obb_65f26fa7_network_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_192_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_192_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_192_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_obb_65f26fa7_network_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_obb_65f26fa7_network_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_21_15_1_1_1_64_16_n_n_y_1_y_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_21_15_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e",
     "reprise_obb_65f26fa7_network_convolution_e_shape_21_15_1_1_1_64_32_y_n_n_8_n_n_e_no_sums",
@@ -526,7 +517,7 @@ static const char *const kernel_names[] = {
     "reprise_obb_65f26fa7_network_convolution_e_shape_24_32_1_1_1_128_32_y_n_y_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_256_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
+    "reprise_obb_65f26fa7_network_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
@@ -542,11 +533,6 @@ static const char *const kernel_names[] = {
     "reprise_obb_65f26fa7_network_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
     "reprise_obb_65f26fa7_network_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_y_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
@@ -576,50 +562,74 @@ static const char *const kernel_names[] = {
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_64_128_3_2_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_obb_65f26fa7_network_convolution_e_shape_64_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_1_1_1_1_64_16_n_n_y_1_y_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_1_1_1_1_64_32_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_1_1_1_1_64_32_y_n_n_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_64_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_obb_65f26fa7_network_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums",
+    "reprise_obb_65f26fa7_network_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
+    "reprise_obb_65f26fa7_network_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_obb_65f26fa7_network_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_obb_65f26fa7_network_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_64_64_3_2_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_obb_65f26fa7_network_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_obb_65f26fa7_network_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_obb_65f26fa7_network_convolution_e_shape_64_64_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
     "reprise_obb_65f26fa7_network_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_8_16_3_2_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
     "reprise_obb_65f26fa7_network_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
     "reprise_obb_65f26fa7_network_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_96_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_obb_65f26fa7_network_convolution_e_shape_96_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
+    "reprise_obb_65f26fa7_network_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
+    "reprise_obb_65f26fa7_network_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
     "reprise_obb_65f26fa7_network_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_n_n_n_e_e",
-    "reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_y_n_n_e_e",
-    "reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_y_n_y_e_e",
-    "reprise_obb_65f26fa7_network_depthwise_16_3_1_4_4_n_n_n_e_e",
-    "reprise_obb_65f26fa7_network_depthwise_16_3_1_4_4_y_n_n_e_e",
-    "reprise_obb_65f26fa7_network_depthwise_21_3_1_4_8_n_n_n_e_e",
-    "reprise_obb_65f26fa7_network_depthwise_21_3_1_4_8_y_n_n_e_e",
-    "reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_n_n_n_e_e",
-    "reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_y_n_n_e_e",
-    "reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_y_n_y_e_e",
-    "reprise_obb_65f26fa7_network_depthwise_42_3_1_4_16_n_n_n_e_e",
-    "reprise_obb_65f26fa7_network_depthwise_42_3_1_4_16_y_n_n_e_e",
-    "reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_n_n_n_e_e",
-    "reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_y_n_n_e_e",
-    "reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_y_n_y_e_e",
+    "reprise_obb_65f26fa7_network_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums",
+    "reprise_obb_65f26fa7_network_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums",
+    "reprise_obb_65f26fa7_network_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_obb_65f26fa7_network_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_obb_65f26fa7_network_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums",
+    "reprise_obb_65f26fa7_network_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums",
+    "reprise_obb_65f26fa7_network_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums",
+    "reprise_obb_65f26fa7_network_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_obb_65f26fa7_network_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_obb_65f26fa7_network_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums",
+    "reprise_obb_65f26fa7_network_convolution_halo_e_shape_8_16_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums",
+    "reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_y_n_y_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums",
+    "reprise_obb_65f26fa7_network_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums",
+    "reprise_obb_65f26fa7_network_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums",
+    "reprise_obb_65f26fa7_network_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_obb_65f26fa7_network_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums",
+    "reprise_obb_65f26fa7_network_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums",
+    "reprise_obb_65f26fa7_network_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums",
+    "reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums",
+    "reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums",
+    "reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums",
+    "reprise_obb_65f26fa7_network_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_obb_65f26fa7_network_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_obb_65f26fa7_network_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums",
+    "reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums",
+    "reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums",
+    "reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums",
     "reprise_obb_65f26fa7_network_depthwise_weight_gradient_partial_128_3_1_4_32_e_e",
     "reprise_obb_65f26fa7_network_depthwise_weight_gradient_partial_16_3_1_4_4_e_e",
     "reprise_obb_65f26fa7_network_depthwise_weight_gradient_partial_21_3_1_4_8_e_e",
@@ -1235,7 +1245,7 @@ static CUresult forward_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 907, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 908, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 16384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 486, 8, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1246,7 +1256,7 @@ static CUresult forward_33(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 908, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 909, 4, 0), .rstd = at(c, 910, 4, 0), .running_mean = at(c, 484, 4, 0), .running_variance = at(c, 485, 4, 0), .batches = at(c, 486, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 908, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 909, 4, 0), .rstd = at(c, 910, 4, 0), .running_mean = at(c, 484, 4, 0), .running_variance = at(c, 485, 4, 0), .batches = at(c, 486, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -1271,7 +1281,7 @@ static CUresult forward_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 911, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 912, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 489, 8, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1282,7 +1292,7 @@ static CUresult forward_37(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 912, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 913, 4, 0), .rstd = at(c, 914, 4, 0), .running_mean = at(c, 487, 4, 0), .running_variance = at(c, 488, 4, 0), .batches = at(c, 489, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 912, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 913, 4, 0), .rstd = at(c, 914, 4, 0), .running_mean = at(c, 487, 4, 0), .running_variance = at(c, 488, 4, 0), .batches = at(c, 489, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -1343,7 +1353,7 @@ static CUresult forward_44(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 918, e, 64), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 919, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 24064 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 495, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1379,7 +1389,7 @@ static CUresult forward_48(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 922, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 923, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 498, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1487,7 +1497,7 @@ static CUresult forward_60(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 930, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 935, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 66048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 507, 8, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1498,7 +1508,7 @@ static CUresult forward_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 935, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 936, 4, 0), .rstd = at(c, 937, 4, 0), .running_mean = at(c, 505, 4, 0), .running_variance = at(c, 506, 4, 0), .batches = at(c, 507, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 935, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 936, 4, 0), .rstd = at(c, 937, 4, 0), .running_mean = at(c, 505, 4, 0), .running_variance = at(c, 506, 4, 0), .batches = at(c, 507, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -1523,7 +1533,7 @@ static CUresult forward_64(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 938, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 939, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 510, 8, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1534,7 +1544,7 @@ static CUresult forward_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 939, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 940, 4, 0), .rstd = at(c, 941, 4, 0), .running_mean = at(c, 508, 4, 0), .running_variance = at(c, 509, 4, 0), .batches = at(c, 510, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 939, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 940, 4, 0), .rstd = at(c, 941, 4, 0), .running_mean = at(c, 508, 4, 0), .running_variance = at(c, 509, 4, 0), .batches = at(c, 510, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -1595,7 +1605,7 @@ static CUresult forward_72(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 926, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 945, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 71680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 516, 8, 0)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1775,7 +1785,7 @@ static CUresult forward_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 960, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 965, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 172032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 531, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1786,7 +1796,7 @@ static CUresult forward_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 965, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 966, 4, 0), .rstd = at(c, 967, 4, 0), .running_mean = at(c, 529, 4, 0), .running_variance = at(c, 530, 4, 0), .batches = at(c, 531, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 965, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 966, 4, 0), .rstd = at(c, 967, 4, 0), .running_mean = at(c, 529, 4, 0), .running_variance = at(c, 530, 4, 0), .batches = at(c, 531, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -1811,7 +1821,7 @@ static CUresult forward_96(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 968, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 969, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 181248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 534, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1822,7 +1832,7 @@ static CUresult forward_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 969, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 970, 4, 0), .rstd = at(c, 971, 4, 0), .running_mean = at(c, 532, 4, 0), .running_variance = at(c, 533, 4, 0), .batches = at(c, 534, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 969, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 970, 4, 0), .rstd = at(c, 971, 4, 0), .running_mean = at(c, 532, 4, 0), .running_variance = at(c, 533, 4, 0), .batches = at(c, 534, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -2134,8 +2144,8 @@ static CUresult forward_130(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 997, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1001, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 100, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 997, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1001, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 100, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 555, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2146,11 +2156,7 @@ static CUresult forward_131(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1001, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1002, 4, 0), .rstd = at(c, 1003, 4, 0), .running_mean = at(c, 553, 4, 0), .running_variance = at(c, 554, 4, 0), .batches = at(c, 555, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1001, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1002, 4, 0), .rstd = at(c, 1003, 4, 0), .running_mean = at(c, 553, 4, 0), .running_variance = at(c, 554, 4, 0), .batches = at(c, 555, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1001, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1002, 4, 0), .rstd = at(c, 1003, 4, 0), .running_mean = at(c, 553, 4, 0), .running_variance = at(c, 554, 4, 0), .batches = at(c, 555, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -2343,7 +2349,7 @@ static CUresult forward_152(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 948, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 1021, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 570, 8, 0)};
-    r = launch(c, k_convolution_e_shape_192_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2451,7 +2457,7 @@ static CUresult forward_164(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1028, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 1033, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 579, 8, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2462,7 +2468,7 @@ static CUresult forward_165(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1033, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 1034, 4, 0), .rstd = at(c, 1035, 4, 0), .running_mean = at(c, 577, 4, 0), .running_variance = at(c, 578, 4, 0), .batches = at(c, 579, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1033, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 1034, 4, 0), .rstd = at(c, 1035, 4, 0), .running_mean = at(c, 577, 4, 0), .running_variance = at(c, 578, 4, 0), .batches = at(c, 579, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -2487,7 +2493,7 @@ static CUresult forward_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1036, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 1037, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 582, 8, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2498,7 +2504,7 @@ static CUresult forward_169(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1037, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 1038, 4, 0), .rstd = at(c, 1039, 4, 0), .running_mean = at(c, 580, 4, 0), .running_variance = at(c, 581, 4, 0), .batches = at(c, 582, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1037, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 1038, 4, 0), .rstd = at(c, 1039, 4, 0), .running_mean = at(c, 580, 4, 0), .running_variance = at(c, 581, 4, 0), .batches = at(c, 582, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -2559,7 +2565,7 @@ static CUresult forward_176(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1024, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 1043, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 588, 8, 0)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2643,7 +2649,7 @@ static CUresult forward_185(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1050, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 1051, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 594, 8, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2654,7 +2660,7 @@ static CUresult forward_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1051, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1052, 4, 0), .rstd = at(c, 1053, 4, 0), .running_mean = at(c, 592, 4, 0), .running_variance = at(c, 593, 4, 0), .batches = at(c, 594, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1051, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1052, 4, 0), .rstd = at(c, 1053, 4, 0), .running_mean = at(c, 592, 4, 0), .running_variance = at(c, 593, 4, 0), .batches = at(c, 594, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -2679,7 +2685,7 @@ static CUresult forward_189(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1054, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1055, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 597, 8, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2690,7 +2696,7 @@ static CUresult forward_190(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1055, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1056, 4, 0), .rstd = at(c, 1057, 4, 0), .running_mean = at(c, 595, 4, 0), .running_variance = at(c, 596, 4, 0), .batches = at(c, 597, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1055, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1056, 4, 0), .rstd = at(c, 1057, 4, 0), .running_mean = at(c, 595, 4, 0), .running_variance = at(c, 596, 4, 0), .batches = at(c, 597, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -2787,7 +2793,7 @@ static CUresult forward_201(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1046, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 1065, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 606, 8, 0)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2823,7 +2829,7 @@ static CUresult forward_205(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1068, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 1069, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 609, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2834,7 +2840,7 @@ static CUresult forward_206(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1069, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1070, 4, 0), .rstd = at(c, 1071, 4, 0), .running_mean = at(c, 607, 4, 0), .running_variance = at(c, 608, 4, 0), .batches = at(c, 609, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1069, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1070, 4, 0), .rstd = at(c, 1071, 4, 0), .running_mean = at(c, 607, 4, 0), .running_variance = at(c, 608, 4, 0), .batches = at(c, 609, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -2859,7 +2865,7 @@ static CUresult forward_209(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1072, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 1073, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 612, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2870,7 +2876,7 @@ static CUresult forward_210(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1073, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1074, 4, 0), .rstd = at(c, 1075, 4, 0), .running_mean = at(c, 610, 4, 0), .running_variance = at(c, 611, 4, 0), .batches = at(c, 612, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1073, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1074, 4, 0), .rstd = at(c, 1075, 4, 0), .running_mean = at(c, 610, 4, 0), .running_variance = at(c, 611, 4, 0), .batches = at(c, 612, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -2895,7 +2901,7 @@ static CUresult forward_213(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1068, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 1076, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 615, 8, 0)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3075,7 +3081,7 @@ static CUresult forward_233(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1090, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 1095, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 630, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3086,7 +3092,7 @@ static CUresult forward_234(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1095, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 1096, 4, 0), .rstd = at(c, 1097, 4, 0), .running_mean = at(c, 628, 4, 0), .running_variance = at(c, 629, 4, 0), .batches = at(c, 630, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1095, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 1096, 4, 0), .rstd = at(c, 1097, 4, 0), .running_mean = at(c, 628, 4, 0), .running_variance = at(c, 629, 4, 0), .batches = at(c, 630, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -3111,7 +3117,7 @@ static CUresult forward_237(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1098, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 1099, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 633, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3122,7 +3128,7 @@ static CUresult forward_238(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1099, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 1100, 4, 0), .rstd = at(c, 1101, 4, 0), .running_mean = at(c, 631, 4, 0), .running_variance = at(c, 632, 4, 0), .batches = at(c, 633, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1099, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 1100, 4, 0), .rstd = at(c, 1101, 4, 0), .running_mean = at(c, 631, 4, 0), .running_variance = at(c, 632, 4, 0), .batches = at(c, 633, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -3147,7 +3153,7 @@ static CUresult forward_241(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1102, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 1103, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 636, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3158,7 +3164,7 @@ static CUresult forward_242(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1103, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 1104, 4, 0), .rstd = at(c, 1105, 4, 0), .running_mean = at(c, 634, 4, 0), .running_variance = at(c, 635, 4, 0), .batches = at(c, 636, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1103, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 1104, 4, 0), .rstd = at(c, 1105, 4, 0), .running_mean = at(c, 634, 4, 0), .running_variance = at(c, 635, 4, 0), .batches = at(c, 636, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -3183,7 +3189,7 @@ static CUresult forward_245(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1106, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 1107, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 639, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3194,7 +3200,7 @@ static CUresult forward_246(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1107, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 1108, 4, 0), .rstd = at(c, 1109, 4, 0), .running_mean = at(c, 637, 4, 0), .running_variance = at(c, 638, 4, 0), .batches = at(c, 639, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1107, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 1108, 4, 0), .rstd = at(c, 1109, 4, 0), .running_mean = at(c, 637, 4, 0), .running_variance = at(c, 638, 4, 0), .batches = at(c, 639, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -3326,8 +3332,8 @@ static CUresult forward_260(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1117, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1121, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 193, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1117, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1121, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 193, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 648, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3338,11 +3344,7 @@ static CUresult forward_261(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1121, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1122, 4, 0), .rstd = at(c, 1123, 4, 0), .running_mean = at(c, 646, 4, 0), .running_variance = at(c, 647, 4, 0), .batches = at(c, 648, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1121, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1122, 4, 0), .rstd = at(c, 1123, 4, 0), .running_mean = at(c, 646, 4, 0), .running_variance = at(c, 647, 4, 0), .batches = at(c, 648, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1121, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1122, 4, 0), .rstd = at(c, 1123, 4, 0), .running_mean = at(c, 646, 4, 0), .running_variance = at(c, 647, 4, 0), .batches = at(c, 648, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -3510,8 +3512,8 @@ static CUresult forward_280(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1140, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 208, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1140, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 208, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 663, 8, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3522,11 +3524,7 @@ static CUresult forward_281(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1140, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1141, 4, 0), .rstd = at(c, 1142, 4, 0), .running_mean = at(c, 661, 4, 0), .running_variance = at(c, 662, 4, 0), .batches = at(c, 663, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1140, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1141, 4, 0), .rstd = at(c, 1142, 4, 0), .running_mean = at(c, 661, 4, 0), .running_variance = at(c, 662, 4, 0), .batches = at(c, 663, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1140, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1141, 4, 0), .rstd = at(c, 1142, 4, 0), .running_mean = at(c, 661, 4, 0), .running_variance = at(c, 662, 4, 0), .batches = at(c, 663, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -3586,8 +3584,8 @@ static CUresult forward_288(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1147, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1148, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 214, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1147, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1148, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 214, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 669, 8, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3598,11 +3596,7 @@ static CUresult forward_289(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1148, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1149, 4, 0), .rstd = at(c, 1150, 4, 0), .running_mean = at(c, 667, 4, 0), .running_variance = at(c, 668, 4, 0), .batches = at(c, 669, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1148, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1149, 4, 0), .rstd = at(c, 1150, 4, 0), .running_mean = at(c, 667, 4, 0), .running_variance = at(c, 668, 4, 0), .batches = at(c, 669, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1148, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1149, 4, 0), .rstd = at(c, 1150, 4, 0), .running_mean = at(c, 667, 4, 0), .running_variance = at(c, 668, 4, 0), .batches = at(c, 669, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -3674,8 +3668,8 @@ static CUresult forward_297(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1156, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 222, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1156, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 222, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 675, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3686,11 +3680,7 @@ static CUresult forward_298(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1156, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1157, 4, 0), .rstd = at(c, 1158, 4, 0), .running_mean = at(c, 673, 4, 0), .running_variance = at(c, 674, 4, 0), .batches = at(c, 675, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1156, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1157, 4, 0), .rstd = at(c, 1158, 4, 0), .running_mean = at(c, 673, 4, 0), .running_variance = at(c, 674, 4, 0), .batches = at(c, 675, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1156, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1157, 4, 0), .rstd = at(c, 1158, 4, 0), .running_mean = at(c, 673, 4, 0), .running_variance = at(c, 674, 4, 0), .batches = at(c, 675, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -3750,8 +3740,8 @@ static CUresult forward_305(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1163, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1164, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 228, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1163, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1164, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 228, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 681, 8, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3762,11 +3752,7 @@ static CUresult forward_306(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1164, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1165, 4, 0), .rstd = at(c, 1166, 4, 0), .running_mean = at(c, 679, 4, 0), .running_variance = at(c, 680, 4, 0), .batches = at(c, 681, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_21_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1164, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1165, 4, 0), .rstd = at(c, 1166, 4, 0), .running_mean = at(c, 679, 4, 0), .running_variance = at(c, 680, 4, 0), .batches = at(c, 681, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1164, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1165, 4, 0), .rstd = at(c, 1166, 4, 0), .running_mean = at(c, 679, 4, 0), .running_variance = at(c, 680, 4, 0), .batches = at(c, 681, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -3838,8 +3824,8 @@ static CUresult forward_314(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1172, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 236, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1172, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 236, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 687, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3850,11 +3836,7 @@ static CUresult forward_315(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1172, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1173, 4, 0), .rstd = at(c, 1174, 4, 0), .running_mean = at(c, 685, 4, 0), .running_variance = at(c, 686, 4, 0), .batches = at(c, 687, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1172, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1173, 4, 0), .rstd = at(c, 1174, 4, 0), .running_mean = at(c, 685, 4, 0), .running_variance = at(c, 686, 4, 0), .batches = at(c, 687, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1172, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1173, 4, 0), .rstd = at(c, 1174, 4, 0), .running_mean = at(c, 685, 4, 0), .running_variance = at(c, 686, 4, 0), .batches = at(c, 687, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -3914,8 +3896,8 @@ static CUresult forward_322(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1179, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1180, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 242, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1179, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1180, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 242, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 693, 8, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3926,11 +3908,7 @@ static CUresult forward_323(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1180, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1181, 4, 0), .rstd = at(c, 1182, 4, 0), .running_mean = at(c, 691, 4, 0), .running_variance = at(c, 692, 4, 0), .batches = at(c, 693, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_42_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1180, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1181, 4, 0), .rstd = at(c, 1182, 4, 0), .running_mean = at(c, 691, 4, 0), .running_variance = at(c, 692, 4, 0), .batches = at(c, 693, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1180, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1181, 4, 0), .rstd = at(c, 1182, 4, 0), .running_mean = at(c, 691, 4, 0), .running_variance = at(c, 692, 4, 0), .batches = at(c, 693, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -4002,8 +3980,8 @@ static CUresult forward_331(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1188, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 250, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1188, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 250, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 699, 8, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4014,11 +3992,7 @@ static CUresult forward_332(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1188, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1189, 4, 0), .rstd = at(c, 1190, 4, 0), .running_mean = at(c, 697, 4, 0), .running_variance = at(c, 698, 4, 0), .batches = at(c, 699, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1188, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1189, 4, 0), .rstd = at(c, 1190, 4, 0), .running_mean = at(c, 697, 4, 0), .running_variance = at(c, 698, 4, 0), .batches = at(c, 699, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1188, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1189, 4, 0), .rstd = at(c, 1190, 4, 0), .running_mean = at(c, 697, 4, 0), .running_variance = at(c, 698, 4, 0), .batches = at(c, 699, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -4078,8 +4052,8 @@ static CUresult forward_339(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1195, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1196, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 256, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1195, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1196, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 256, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 705, 8, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4090,11 +4064,7 @@ static CUresult forward_340(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1196, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1197, 4, 0), .rstd = at(c, 1198, 4, 0), .running_mean = at(c, 703, 4, 0), .running_variance = at(c, 704, 4, 0), .batches = at(c, 705, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1196, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1197, 4, 0), .rstd = at(c, 1198, 4, 0), .running_mean = at(c, 703, 4, 0), .running_variance = at(c, 704, 4, 0), .batches = at(c, 705, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1196, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1197, 4, 0), .rstd = at(c, 1198, 4, 0), .running_mean = at(c, 703, 4, 0), .running_variance = at(c, 704, 4, 0), .batches = at(c, 705, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -4166,8 +4136,8 @@ static CUresult forward_348(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1204, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 264, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1204, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 264, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 711, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4178,11 +4148,7 @@ static CUresult forward_349(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1204, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1205, 4, 0), .rstd = at(c, 1206, 4, 0), .running_mean = at(c, 709, 4, 0), .running_variance = at(c, 710, 4, 0), .batches = at(c, 711, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1204, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1205, 4, 0), .rstd = at(c, 1206, 4, 0), .running_mean = at(c, 709, 4, 0), .running_variance = at(c, 710, 4, 0), .batches = at(c, 711, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1204, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1205, 4, 0), .rstd = at(c, 1206, 4, 0), .running_mean = at(c, 709, 4, 0), .running_variance = at(c, 710, 4, 0), .batches = at(c, 711, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -4242,8 +4208,8 @@ static CUresult forward_356(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1211, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1212, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 270, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1211, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1212, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 270, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 717, 8, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4254,11 +4220,7 @@ static CUresult forward_357(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1212, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1213, 4, 0), .rstd = at(c, 1214, 4, 0), .running_mean = at(c, 715, 4, 0), .running_variance = at(c, 716, 4, 0), .batches = at(c, 717, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_21_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1212, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1213, 4, 0), .rstd = at(c, 1214, 4, 0), .running_mean = at(c, 715, 4, 0), .running_variance = at(c, 716, 4, 0), .batches = at(c, 717, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1212, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1213, 4, 0), .rstd = at(c, 1214, 4, 0), .running_mean = at(c, 715, 4, 0), .running_variance = at(c, 716, 4, 0), .batches = at(c, 717, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -4330,8 +4292,8 @@ static CUresult forward_365(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1220, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 278, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1220, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 278, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 723, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4342,11 +4304,7 @@ static CUresult forward_366(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1220, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1221, 4, 0), .rstd = at(c, 1222, 4, 0), .running_mean = at(c, 721, 4, 0), .running_variance = at(c, 722, 4, 0), .batches = at(c, 723, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1220, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1221, 4, 0), .rstd = at(c, 1222, 4, 0), .running_mean = at(c, 721, 4, 0), .running_variance = at(c, 722, 4, 0), .batches = at(c, 723, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1220, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1221, 4, 0), .rstd = at(c, 1222, 4, 0), .running_mean = at(c, 721, 4, 0), .running_variance = at(c, 722, 4, 0), .batches = at(c, 723, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -4406,8 +4364,8 @@ static CUresult forward_373(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1227, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1228, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 284, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1227, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1228, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 284, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 729, 8, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4418,11 +4376,7 @@ static CUresult forward_374(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1228, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1229, 4, 0), .rstd = at(c, 1230, 4, 0), .running_mean = at(c, 727, 4, 0), .running_variance = at(c, 728, 4, 0), .batches = at(c, 729, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_42_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1228, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1229, 4, 0), .rstd = at(c, 1230, 4, 0), .running_mean = at(c, 727, 4, 0), .running_variance = at(c, 728, 4, 0), .batches = at(c, 729, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1228, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1229, 4, 0), .rstd = at(c, 1230, 4, 0), .running_mean = at(c, 727, 4, 0), .running_variance = at(c, 728, 4, 0), .batches = at(c, 729, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -4494,8 +4448,8 @@ static CUresult forward_382(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1236, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 292, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1236, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 292, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 735, 8, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4506,11 +4460,7 @@ static CUresult forward_383(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1236, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1237, 4, 0), .rstd = at(c, 1238, 4, 0), .running_mean = at(c, 733, 4, 0), .running_variance = at(c, 734, 4, 0), .batches = at(c, 735, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1236, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1237, 4, 0), .rstd = at(c, 1238, 4, 0), .running_mean = at(c, 733, 4, 0), .running_variance = at(c, 734, 4, 0), .batches = at(c, 735, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1236, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1237, 4, 0), .rstd = at(c, 1238, 4, 0), .running_mean = at(c, 733, 4, 0), .running_variance = at(c, 734, 4, 0), .batches = at(c, 735, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -4570,8 +4520,8 @@ static CUresult forward_390(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1243, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1244, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 298, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1243, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1244, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 298, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 741, 8, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4582,11 +4532,7 @@ static CUresult forward_391(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1244, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1245, 4, 0), .rstd = at(c, 1246, 4, 0), .running_mean = at(c, 739, 4, 0), .running_variance = at(c, 740, 4, 0), .batches = at(c, 741, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1244, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1245, 4, 0), .rstd = at(c, 1246, 4, 0), .running_mean = at(c, 739, 4, 0), .running_variance = at(c, 740, 4, 0), .batches = at(c, 741, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1244, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1245, 4, 0), .rstd = at(c, 1246, 4, 0), .running_mean = at(c, 739, 4, 0), .running_variance = at(c, 740, 4, 0), .batches = at(c, 741, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -4658,8 +4604,8 @@ static CUresult forward_399(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1252, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 306, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1252, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 306, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 747, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4670,11 +4616,7 @@ static CUresult forward_400(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1252, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1253, 4, 0), .rstd = at(c, 1254, 4, 0), .running_mean = at(c, 745, 4, 0), .running_variance = at(c, 746, 4, 0), .batches = at(c, 747, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1252, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1253, 4, 0), .rstd = at(c, 1254, 4, 0), .running_mean = at(c, 745, 4, 0), .running_variance = at(c, 746, 4, 0), .batches = at(c, 747, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1252, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1253, 4, 0), .rstd = at(c, 1254, 4, 0), .running_mean = at(c, 745, 4, 0), .running_variance = at(c, 746, 4, 0), .batches = at(c, 747, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -4734,8 +4676,8 @@ static CUresult forward_407(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1259, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 1260, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = at(c, 312, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1259, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 1260, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = at(c, 312, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 753, 8, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4746,11 +4688,7 @@ static CUresult forward_408(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1260, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1261, 4, 0), .rstd = at(c, 1262, 4, 0), .running_mean = at(c, 751, 4, 0), .running_variance = at(c, 752, 4, 0), .batches = at(c, 753, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1260, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1261, 4, 0), .rstd = at(c, 1262, 4, 0), .running_mean = at(c, 751, 4, 0), .running_variance = at(c, 752, 4, 0), .batches = at(c, 753, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1260, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1261, 4, 0), .rstd = at(c, 1262, 4, 0), .running_mean = at(c, 751, 4, 0), .running_variance = at(c, 752, 4, 0), .batches = at(c, 753, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -4822,8 +4760,8 @@ static CUresult forward_416(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1268, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 320, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1268, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 320, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 759, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4834,11 +4772,7 @@ static CUresult forward_417(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1268, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1269, 4, 0), .rstd = at(c, 1270, 4, 0), .running_mean = at(c, 757, 4, 0), .running_variance = at(c, 758, 4, 0), .batches = at(c, 759, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1268, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1269, 4, 0), .rstd = at(c, 1270, 4, 0), .running_mean = at(c, 757, 4, 0), .running_variance = at(c, 758, 4, 0), .batches = at(c, 759, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1268, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1269, 4, 0), .rstd = at(c, 1270, 4, 0), .running_mean = at(c, 757, 4, 0), .running_variance = at(c, 758, 4, 0), .batches = at(c, 759, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -4898,8 +4832,8 @@ static CUresult forward_424(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1275, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 1276, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 326, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1275, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 1276, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 326, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 765, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4910,11 +4844,7 @@ static CUresult forward_425(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1276, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1277, 4, 0), .rstd = at(c, 1278, 4, 0), .running_mean = at(c, 763, 4, 0), .running_variance = at(c, 764, 4, 0), .batches = at(c, 765, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1276, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1277, 4, 0), .rstd = at(c, 1278, 4, 0), .running_mean = at(c, 763, 4, 0), .running_variance = at(c, 764, 4, 0), .batches = at(c, 765, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1276, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1277, 4, 0), .rstd = at(c, 1278, 4, 0), .running_mean = at(c, 763, 4, 0), .running_variance = at(c, 764, 4, 0), .batches = at(c, 765, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -4986,8 +4916,8 @@ static CUresult forward_433(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1284, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 334, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1284, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 334, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 771, 8, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4998,11 +4928,7 @@ static CUresult forward_434(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1284, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1285, 4, 0), .rstd = at(c, 1286, 4, 0), .running_mean = at(c, 769, 4, 0), .running_variance = at(c, 770, 4, 0), .batches = at(c, 771, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1284, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1285, 4, 0), .rstd = at(c, 1286, 4, 0), .running_mean = at(c, 769, 4, 0), .running_variance = at(c, 770, 4, 0), .batches = at(c, 771, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1284, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1285, 4, 0), .rstd = at(c, 1286, 4, 0), .running_mean = at(c, 769, 4, 0), .running_variance = at(c, 770, 4, 0), .batches = at(c, 771, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -5062,8 +4988,8 @@ static CUresult forward_441(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1291, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1292, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 340, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1291, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1292, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 340, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 777, 8, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5074,11 +5000,7 @@ static CUresult forward_442(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1292, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1293, 4, 0), .rstd = at(c, 1294, 4, 0), .running_mean = at(c, 775, 4, 0), .running_variance = at(c, 776, 4, 0), .batches = at(c, 777, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1292, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1293, 4, 0), .rstd = at(c, 1294, 4, 0), .running_mean = at(c, 775, 4, 0), .running_variance = at(c, 776, 4, 0), .batches = at(c, 777, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1292, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1293, 4, 0), .rstd = at(c, 1294, 4, 0), .running_mean = at(c, 775, 4, 0), .running_variance = at(c, 776, 4, 0), .batches = at(c, 777, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -5150,8 +5072,8 @@ static CUresult forward_450(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1300, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 348, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1300, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 348, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 783, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5162,11 +5084,7 @@ static CUresult forward_451(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1300, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1301, 4, 0), .rstd = at(c, 1302, 4, 0), .running_mean = at(c, 781, 4, 0), .running_variance = at(c, 782, 4, 0), .batches = at(c, 783, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1300, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1301, 4, 0), .rstd = at(c, 1302, 4, 0), .running_mean = at(c, 781, 4, 0), .running_variance = at(c, 782, 4, 0), .batches = at(c, 783, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1300, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1301, 4, 0), .rstd = at(c, 1302, 4, 0), .running_mean = at(c, 781, 4, 0), .running_variance = at(c, 782, 4, 0), .batches = at(c, 783, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5226,8 +5144,8 @@ static CUresult forward_458(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1307, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1308, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 354, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1307, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1308, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 354, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 789, 8, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5238,11 +5156,7 @@ static CUresult forward_459(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1308, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1309, 4, 0), .rstd = at(c, 1310, 4, 0), .running_mean = at(c, 787, 4, 0), .running_variance = at(c, 788, 4, 0), .batches = at(c, 789, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_21_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1308, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1309, 4, 0), .rstd = at(c, 1310, 4, 0), .running_mean = at(c, 787, 4, 0), .running_variance = at(c, 788, 4, 0), .batches = at(c, 789, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1308, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1309, 4, 0), .rstd = at(c, 1310, 4, 0), .running_mean = at(c, 787, 4, 0), .running_variance = at(c, 788, 4, 0), .batches = at(c, 789, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -5314,8 +5228,8 @@ static CUresult forward_467(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1316, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 362, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1316, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 362, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 795, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5326,11 +5240,7 @@ static CUresult forward_468(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1316, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1317, 4, 0), .rstd = at(c, 1318, 4, 0), .running_mean = at(c, 793, 4, 0), .running_variance = at(c, 794, 4, 0), .batches = at(c, 795, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1316, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1317, 4, 0), .rstd = at(c, 1318, 4, 0), .running_mean = at(c, 793, 4, 0), .running_variance = at(c, 794, 4, 0), .batches = at(c, 795, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1316, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1317, 4, 0), .rstd = at(c, 1318, 4, 0), .running_mean = at(c, 793, 4, 0), .running_variance = at(c, 794, 4, 0), .batches = at(c, 795, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -5390,8 +5300,8 @@ static CUresult forward_475(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1323, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1324, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 368, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1323, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1324, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 368, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 801, 8, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5402,11 +5312,7 @@ static CUresult forward_476(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1324, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1325, 4, 0), .rstd = at(c, 1326, 4, 0), .running_mean = at(c, 799, 4, 0), .running_variance = at(c, 800, 4, 0), .batches = at(c, 801, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_42_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1324, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1325, 4, 0), .rstd = at(c, 1326, 4, 0), .running_mean = at(c, 799, 4, 0), .running_variance = at(c, 800, 4, 0), .batches = at(c, 801, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1324, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1325, 4, 0), .rstd = at(c, 1326, 4, 0), .running_mean = at(c, 799, 4, 0), .running_variance = at(c, 800, 4, 0), .batches = at(c, 801, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5478,8 +5384,8 @@ static CUresult forward_484(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1332, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 376, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1332, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 376, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 807, 8, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5490,11 +5396,7 @@ static CUresult forward_485(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1332, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1333, 4, 0), .rstd = at(c, 1334, 4, 0), .running_mean = at(c, 805, 4, 0), .running_variance = at(c, 806, 4, 0), .batches = at(c, 807, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1332, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1333, 4, 0), .rstd = at(c, 1334, 4, 0), .running_mean = at(c, 805, 4, 0), .running_variance = at(c, 806, 4, 0), .batches = at(c, 807, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1332, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1333, 4, 0), .rstd = at(c, 1334, 4, 0), .running_mean = at(c, 805, 4, 0), .running_variance = at(c, 806, 4, 0), .batches = at(c, 807, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -5554,8 +5456,8 @@ static CUresult forward_492(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1339, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1340, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 382, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1339, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1340, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 382, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 813, 8, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5566,11 +5468,7 @@ static CUresult forward_493(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1340, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1341, 4, 0), .rstd = at(c, 1342, 4, 0), .running_mean = at(c, 811, 4, 0), .running_variance = at(c, 812, 4, 0), .batches = at(c, 813, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1340, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1341, 4, 0), .rstd = at(c, 1342, 4, 0), .running_mean = at(c, 811, 4, 0), .running_variance = at(c, 812, 4, 0), .batches = at(c, 813, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1340, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1341, 4, 0), .rstd = at(c, 1342, 4, 0), .running_mean = at(c, 811, 4, 0), .running_variance = at(c, 812, 4, 0), .batches = at(c, 813, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -5642,8 +5540,8 @@ static CUresult forward_501(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1348, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 390, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1348, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 390, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 819, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5654,11 +5552,7 @@ static CUresult forward_502(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1348, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1349, 4, 0), .rstd = at(c, 1350, 4, 0), .running_mean = at(c, 817, 4, 0), .running_variance = at(c, 818, 4, 0), .batches = at(c, 819, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1348, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1349, 4, 0), .rstd = at(c, 1350, 4, 0), .running_mean = at(c, 817, 4, 0), .running_variance = at(c, 818, 4, 0), .batches = at(c, 819, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1348, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1349, 4, 0), .rstd = at(c, 1350, 4, 0), .running_mean = at(c, 817, 4, 0), .running_variance = at(c, 818, 4, 0), .batches = at(c, 819, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5718,8 +5612,8 @@ static CUresult forward_509(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1355, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1356, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 396, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1355, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1356, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 396, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 825, 8, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5730,11 +5624,7 @@ static CUresult forward_510(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1356, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1357, 4, 0), .rstd = at(c, 1358, 4, 0), .running_mean = at(c, 823, 4, 0), .running_variance = at(c, 824, 4, 0), .batches = at(c, 825, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_21_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1356, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1357, 4, 0), .rstd = at(c, 1358, 4, 0), .running_mean = at(c, 823, 4, 0), .running_variance = at(c, 824, 4, 0), .batches = at(c, 825, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1356, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1357, 4, 0), .rstd = at(c, 1358, 4, 0), .running_mean = at(c, 823, 4, 0), .running_variance = at(c, 824, 4, 0), .batches = at(c, 825, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -5806,8 +5696,8 @@ static CUresult forward_518(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1364, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 404, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1364, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 404, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 831, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5818,11 +5708,7 @@ static CUresult forward_519(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1364, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1365, 4, 0), .rstd = at(c, 1366, 4, 0), .running_mean = at(c, 829, 4, 0), .running_variance = at(c, 830, 4, 0), .batches = at(c, 831, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1364, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1365, 4, 0), .rstd = at(c, 1366, 4, 0), .running_mean = at(c, 829, 4, 0), .running_variance = at(c, 830, 4, 0), .batches = at(c, 831, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1364, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1365, 4, 0), .rstd = at(c, 1366, 4, 0), .running_mean = at(c, 829, 4, 0), .running_variance = at(c, 830, 4, 0), .batches = at(c, 831, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -5882,8 +5768,8 @@ static CUresult forward_526(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1371, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1372, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 410, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1371, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1372, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 410, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 837, 8, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5894,11 +5780,7 @@ static CUresult forward_527(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1372, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1373, 4, 0), .rstd = at(c, 1374, 4, 0), .running_mean = at(c, 835, 4, 0), .running_variance = at(c, 836, 4, 0), .batches = at(c, 837, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_42_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1372, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1373, 4, 0), .rstd = at(c, 1374, 4, 0), .running_mean = at(c, 835, 4, 0), .running_variance = at(c, 836, 4, 0), .batches = at(c, 837, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1372, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1373, 4, 0), .rstd = at(c, 1374, 4, 0), .running_mean = at(c, 835, 4, 0), .running_variance = at(c, 836, 4, 0), .batches = at(c, 837, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -5970,8 +5852,8 @@ static CUresult forward_535(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1380, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 418, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1380, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 418, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 843, 8, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5982,11 +5864,7 @@ static CUresult forward_536(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1380, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1381, 4, 0), .rstd = at(c, 1382, 4, 0), .running_mean = at(c, 841, 4, 0), .running_variance = at(c, 842, 4, 0), .batches = at(c, 843, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1380, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1381, 4, 0), .rstd = at(c, 1382, 4, 0), .running_mean = at(c, 841, 4, 0), .running_variance = at(c, 842, 4, 0), .batches = at(c, 843, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1380, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 1381, 4, 0), .rstd = at(c, 1382, 4, 0), .running_mean = at(c, 841, 4, 0), .running_variance = at(c, 842, 4, 0), .batches = at(c, 843, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -6046,8 +5924,8 @@ static CUresult forward_543(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1387, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1388, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 424, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1387, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1388, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 424, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 849, 8, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6058,11 +5936,7 @@ static CUresult forward_544(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1388, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1389, 4, 0), .rstd = at(c, 1390, 4, 0), .running_mean = at(c, 847, 4, 0), .running_variance = at(c, 848, 4, 0), .batches = at(c, 849, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_16_8_2_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1388, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1389, 4, 0), .rstd = at(c, 1390, 4, 0), .running_mean = at(c, 847, 4, 0), .running_variance = at(c, 848, 4, 0), .batches = at(c, 849, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1388, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1389, 4, 0), .rstd = at(c, 1390, 4, 0), .running_mean = at(c, 847, 4, 0), .running_variance = at(c, 848, 4, 0), .batches = at(c, 849, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -6134,8 +6008,8 @@ static CUresult forward_552(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1396, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 432, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1396, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 432, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 855, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6146,11 +6020,7 @@ static CUresult forward_553(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1396, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1397, 4, 0), .rstd = at(c, 1398, 4, 0), .running_mean = at(c, 853, 4, 0), .running_variance = at(c, 854, 4, 0), .batches = at(c, 855, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1396, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1397, 4, 0), .rstd = at(c, 1398, 4, 0), .running_mean = at(c, 853, 4, 0), .running_variance = at(c, 854, 4, 0), .batches = at(c, 855, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1396, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 1397, 4, 0), .rstd = at(c, 1398, 4, 0), .running_mean = at(c, 853, 4, 0), .running_variance = at(c, 854, 4, 0), .batches = at(c, 855, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -6210,8 +6080,8 @@ static CUresult forward_560(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1403, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 1404, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = at(c, 438, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1403, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 1404, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = at(c, 438, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 861, 8, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6222,11 +6092,7 @@ static CUresult forward_561(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1404, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1405, 4, 0), .rstd = at(c, 1406, 4, 0), .running_mean = at(c, 859, 4, 0), .running_variance = at(c, 860, 4, 0), .batches = at(c, 861, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1404, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1405, 4, 0), .rstd = at(c, 1406, 4, 0), .running_mean = at(c, 859, 4, 0), .running_variance = at(c, 860, 4, 0), .batches = at(c, 861, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1404, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1405, 4, 0), .rstd = at(c, 1406, 4, 0), .running_mean = at(c, 859, 4, 0), .running_variance = at(c, 860, 4, 0), .batches = at(c, 861, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -6298,8 +6164,8 @@ static CUresult forward_569(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1412, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 446, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1412, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 446, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 867, 8, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6310,11 +6176,7 @@ static CUresult forward_570(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1412, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1413, 4, 0), .rstd = at(c, 1414, 4, 0), .running_mean = at(c, 865, 4, 0), .running_variance = at(c, 866, 4, 0), .batches = at(c, 867, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_128_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1412, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1413, 4, 0), .rstd = at(c, 1414, 4, 0), .running_mean = at(c, 865, 4, 0), .running_variance = at(c, 866, 4, 0), .batches = at(c, 867, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1412, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1413, 4, 0), .rstd = at(c, 1414, 4, 0), .running_mean = at(c, 865, 4, 0), .running_variance = at(c, 866, 4, 0), .batches = at(c, 867, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -6374,8 +6236,8 @@ static CUresult forward_577(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1419, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 1420, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 452, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1419, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 1420, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 452, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 873, 8, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6386,11 +6248,7 @@ static CUresult forward_578(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1420, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1421, 4, 0), .rstd = at(c, 1422, 4, 0), .running_mean = at(c, 871, 4, 0), .running_variance = at(c, 872, 4, 0), .batches = at(c, 873, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_batch_statistics_partial_1_64_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1420, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1421, 4, 0), .rstd = at(c, 1422, 4, 0), .running_mean = at(c, 871, 4, 0), .running_variance = at(c, 872, 4, 0), .batches = at(c, 873, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1420, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1421, 4, 0), .rstd = at(c, 1422, 4, 0), .running_mean = at(c, 871, 4, 0), .running_variance = at(c, 872, 4, 0), .batches = at(c, 873, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -6655,7 +6513,7 @@ static CUresult evaluation_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 907, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 908, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 16384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6679,7 +6537,7 @@ static CUresult evaluation_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 911, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 912, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6727,7 +6585,7 @@ static CUresult evaluation_44(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 918, e, 64), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 919, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 24064 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6751,7 +6609,7 @@ static CUresult evaluation_48(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 922, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 923, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6823,7 +6681,7 @@ static CUresult evaluation_60(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 930, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 935, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 66048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6847,7 +6705,7 @@ static CUresult evaluation_64(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 938, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 939, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6895,7 +6753,7 @@ static CUresult evaluation_72(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 926, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 945, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 71680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7015,7 +6873,7 @@ static CUresult evaluation_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 960, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 965, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 172032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7039,7 +6897,7 @@ static CUresult evaluation_96(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 968, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 969, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 181248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7200,6 +7058,18 @@ static CUresult evaluation_125(context *c, int lane) {
   return r;
 }
 
+// conv2d backbone.attn_p5.blocks.0.attn.pe.0.conv2d
+static CUresult evaluation_130(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 997, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1001, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 100, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics backbone.attn_p5.blocks.0.attn.pe.1.running
 static CUresult evaluation_132(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -7315,7 +7185,7 @@ static CUresult evaluation_152(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 948, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 1021, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7387,7 +7257,7 @@ static CUresult evaluation_164(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1028, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 1033, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7411,7 +7281,7 @@ static CUresult evaluation_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1036, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 1037, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7459,7 +7329,7 @@ static CUresult evaluation_176(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1024, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 1043, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7507,7 +7377,7 @@ static CUresult evaluation_185(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1050, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 1051, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7531,7 +7401,7 @@ static CUresult evaluation_189(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1054, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1055, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7603,7 +7473,7 @@ static CUresult evaluation_201(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1046, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 1065, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7627,7 +7497,7 @@ static CUresult evaluation_205(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1068, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 1069, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7651,7 +7521,7 @@ static CUresult evaluation_209(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1072, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 1073, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7675,7 +7545,7 @@ static CUresult evaluation_213(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1068, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 1076, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7795,7 +7665,7 @@ static CUresult evaluation_233(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1090, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 1095, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7819,7 +7689,7 @@ static CUresult evaluation_237(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1098, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 1099, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7843,7 +7713,7 @@ static CUresult evaluation_241(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1102, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 1103, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7867,7 +7737,7 @@ static CUresult evaluation_245(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1106, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 1107, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7928,6 +7798,18 @@ static CUresult evaluation_255(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1115, 4, 0), .rstd = at(c, 1116, 4, 0), .running_mean = at(c, 643, 4, 0), .running_variance = at(c, 644, 4, 0)};
     r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d neck.bottom_up_p5.blocks.0.1.attn.pe.0.conv2d
+static CUresult evaluation_260(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1117, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1121, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 193, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8040,6 +7922,18 @@ static CUresult evaluation_278(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2o.box_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_280(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1140, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 208, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2o.box_stems.0.0.0.conv.bn.running
 static CUresult evaluation_282(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -8072,6 +7966,18 @@ static CUresult evaluation_286(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1145, 4, 0), .rstd = at(c, 1146, 4, 0), .running_mean = at(c, 664, 4, 0), .running_variance = at(c, 665, 4, 0)};
     r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_288(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1147, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1148, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 214, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8112,6 +8018,18 @@ static CUresult evaluation_294(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2o.box_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_297(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1156, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 222, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2o.box_stems.1.0.0.conv.bn.running
 static CUresult evaluation_299(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -8144,6 +8062,18 @@ static CUresult evaluation_303(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1161, 4, 0), .rstd = at(c, 1162, 4, 0), .running_mean = at(c, 676, 4, 0), .running_variance = at(c, 677, 4, 0)};
     r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_305(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1163, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1164, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 228, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8184,6 +8114,18 @@ static CUresult evaluation_311(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2o.box_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_314(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1172, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 236, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2o.box_stems.2.0.0.conv.bn.running
 static CUresult evaluation_316(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -8216,6 +8158,18 @@ static CUresult evaluation_320(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1177, 4, 0), .rstd = at(c, 1178, 4, 0), .running_mean = at(c, 688, 4, 0), .running_variance = at(c, 689, 4, 0)};
     r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.box_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_322(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1179, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1180, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 242, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8256,6 +8210,18 @@ static CUresult evaluation_328(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2o.cls_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_331(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1188, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 250, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2o.cls_stems.0.0.0.conv.bn.running
 static CUresult evaluation_333(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -8288,6 +8254,18 @@ static CUresult evaluation_337(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1193, 4, 0), .rstd = at(c, 1194, 4, 0), .running_mean = at(c, 700, 4, 0), .running_variance = at(c, 701, 4, 0)};
     r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_339(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1195, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1196, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 256, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8328,6 +8306,18 @@ static CUresult evaluation_345(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2o.cls_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_348(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1204, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 264, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2o.cls_stems.1.0.0.conv.bn.running
 static CUresult evaluation_350(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -8360,6 +8350,18 @@ static CUresult evaluation_354(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1209, 4, 0), .rstd = at(c, 1210, 4, 0), .running_mean = at(c, 712, 4, 0), .running_variance = at(c, 713, 4, 0)};
     r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_356(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1211, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1212, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 270, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8400,6 +8402,18 @@ static CUresult evaluation_362(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2o.cls_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_365(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1220, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 278, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2o.cls_stems.2.0.0.conv.bn.running
 static CUresult evaluation_367(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -8432,6 +8446,18 @@ static CUresult evaluation_371(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1225, 4, 0), .rstd = at(c, 1226, 4, 0), .running_mean = at(c, 724, 4, 0), .running_variance = at(c, 725, 4, 0)};
     r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.cls_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_373(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1227, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1228, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 284, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8472,6 +8498,18 @@ static CUresult evaluation_379(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2o.angle_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_382(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1236, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 292, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2o.angle_stems.0.0.0.conv.bn.running
 static CUresult evaluation_384(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -8504,6 +8542,18 @@ static CUresult evaluation_388(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1241, 4, 0), .rstd = at(c, 1242, 4, 0), .running_mean = at(c, 736, 4, 0), .running_variance = at(c, 737, 4, 0)};
     r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.angle_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_390(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1243, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1244, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 298, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8544,6 +8594,18 @@ static CUresult evaluation_396(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2o.angle_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_399(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1252, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 306, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2o.angle_stems.1.0.0.conv.bn.running
 static CUresult evaluation_401(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -8576,6 +8638,18 @@ static CUresult evaluation_405(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1257, 4, 0), .rstd = at(c, 1258, 4, 0), .running_mean = at(c, 748, 4, 0), .running_variance = at(c, 749, 4, 0)};
     r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.angle_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_407(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1259, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 1260, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = at(c, 312, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8616,6 +8690,18 @@ static CUresult evaluation_413(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2o.angle_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_416(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1268, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 320, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2o.angle_stems.2.0.0.conv.bn.running
 static CUresult evaluation_418(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -8648,6 +8734,18 @@ static CUresult evaluation_422(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1273, 4, 0), .rstd = at(c, 1274, 4, 0), .running_mean = at(c, 760, 4, 0), .running_variance = at(c, 761, 4, 0)};
     r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2o.angle_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_424(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1275, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 1276, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 326, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8688,6 +8786,18 @@ static CUresult evaluation_430(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2m.box_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_433(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1284, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 334, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2m.box_stems.0.0.0.conv.bn.running
 static CUresult evaluation_435(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -8720,6 +8830,18 @@ static CUresult evaluation_439(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1289, 4, 0), .rstd = at(c, 1290, 4, 0), .running_mean = at(c, 772, 4, 0), .running_variance = at(c, 773, 4, 0)};
     r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_441(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1291, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1292, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 340, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8760,6 +8882,18 @@ static CUresult evaluation_447(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2m.box_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_450(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1300, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 348, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2m.box_stems.1.0.0.conv.bn.running
 static CUresult evaluation_452(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -8792,6 +8926,18 @@ static CUresult evaluation_456(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1305, 4, 0), .rstd = at(c, 1306, 4, 0), .running_mean = at(c, 784, 4, 0), .running_variance = at(c, 785, 4, 0)};
     r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_458(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1307, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1308, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 354, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8832,6 +8978,18 @@ static CUresult evaluation_464(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2m.box_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_467(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1316, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 362, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2m.box_stems.2.0.0.conv.bn.running
 static CUresult evaluation_469(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -8864,6 +9022,18 @@ static CUresult evaluation_473(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1321, 4, 0), .rstd = at(c, 1322, 4, 0), .running_mean = at(c, 796, 4, 0), .running_variance = at(c, 797, 4, 0)};
     r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.box_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_475(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1323, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1324, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 368, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8904,6 +9074,18 @@ static CUresult evaluation_481(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2m.cls_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_484(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1332, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 376, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2m.cls_stems.0.0.0.conv.bn.running
 static CUresult evaluation_486(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -8936,6 +9118,18 @@ static CUresult evaluation_490(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1337, 4, 0), .rstd = at(c, 1338, 4, 0), .running_mean = at(c, 808, 4, 0), .running_variance = at(c, 809, 4, 0)};
     r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_492(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1339, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1340, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 382, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8976,6 +9170,18 @@ static CUresult evaluation_498(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2m.cls_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_501(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1348, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 390, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2m.cls_stems.1.0.0.conv.bn.running
 static CUresult evaluation_503(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -9008,6 +9214,18 @@ static CUresult evaluation_507(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1353, 4, 0), .rstd = at(c, 1354, 4, 0), .running_mean = at(c, 820, 4, 0), .running_variance = at(c, 821, 4, 0)};
     r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_509(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1355, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1356, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 396, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9048,6 +9266,18 @@ static CUresult evaluation_515(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2m.cls_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_518(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1364, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 404, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2m.cls_stems.2.0.0.conv.bn.running
 static CUresult evaluation_520(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -9080,6 +9310,18 @@ static CUresult evaluation_524(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1369, 4, 0), .rstd = at(c, 1370, 4, 0), .running_mean = at(c, 832, 4, 0), .running_variance = at(c, 833, 4, 0)};
     r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.cls_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_526(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1371, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1372, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 410, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9120,6 +9362,18 @@ static CUresult evaluation_532(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2m.angle_stems.0.0.0.conv.conv.conv2d
+static CUresult evaluation_535(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1061, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1380, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 418, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2m.angle_stems.0.0.0.conv.bn.running
 static CUresult evaluation_537(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -9152,6 +9406,18 @@ static CUresult evaluation_541(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1385, 4, 0), .rstd = at(c, 1386, 4, 0), .running_mean = at(c, 844, 4, 0), .running_variance = at(c, 845, 4, 0)};
     r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.angle_stems.0.1.0.conv.conv.conv2d
+static CUresult evaluation_543(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1387, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1388, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 424, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9192,6 +9458,18 @@ static CUresult evaluation_549(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2m.angle_stems.1.0.0.conv.conv.conv2d
+static CUresult evaluation_552(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1079, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1396, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 432, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2m.angle_stems.1.0.0.conv.bn.running
 static CUresult evaluation_554(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -9224,6 +9502,18 @@ static CUresult evaluation_558(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1401, 4, 0), .rstd = at(c, 1402, 4, 0), .running_mean = at(c, 856, 4, 0), .running_variance = at(c, 857, 4, 0)};
     r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.angle_stems.1.1.0.conv.conv.conv2d
+static CUresult evaluation_560(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1403, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 1404, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = at(c, 438, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9264,6 +9554,18 @@ static CUresult evaluation_566(context *c, int lane) {
   return r;
 }
 
+// conv2d head.o2m.angle_stems.2.0.0.conv.conv.conv2d
+static CUresult evaluation_569(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1139, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1412, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 446, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+  }
+  return r;
+}
+
 // running_statistics head.o2m.angle_stems.2.0.0.conv.bn.running
 static CUresult evaluation_571(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -9296,6 +9598,18 @@ static CUresult evaluation_575(context *c, int lane) {
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.mean = at(c, 1417, 4, 0), .rstd = at(c, 1418, 4, 0), .running_mean = at(c, 868, 4, 0), .running_variance = at(c, 869, 4, 0)};
     r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d head.o2m.angle_stems.2.1.0.conv.conv.conv2d
+static CUresult evaluation_577(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1419, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 1420, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 452, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9462,8 +9776,8 @@ static CUresult backward_0_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1891, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 1892, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 452, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1891, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 1892, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 452, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 1416, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 1417, 4, 0), .rstd = at(c, 1418, 4, 0), .scale = at(c, 450, 4, 0), .shift = at(c, 451, 4, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9490,11 +9804,7 @@ static CUresult backward_0_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1416, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 1892, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1417, 4, 0), .rstd = at(c, 1418, 4, 0), .scale = at(c, 450, 4, 0), .shift = at(c, 451, 4, 0), .dscale = at(c, 1878, 4, 0), .dshift = at(c, 1879, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1416, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 1892, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1417, 4, 0), .rstd = at(c, 1418, 4, 0), .scale = at(c, 450, 4, 0), .shift = at(c, 451, 4, 0), .dscale = at(c, 1878, 4, 0), .dshift = at(c, 1879, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1416, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 1892, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1417, 4, 0), .rstd = at(c, 1418, 4, 0), .scale = at(c, 450, 4, 0), .shift = at(c, 451, 4, 0), .dscale = at(c, 1878, 4, 0), .dshift = at(c, 1879, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -9571,7 +9881,7 @@ static CUresult backward_0_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1895, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1896, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 446, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -9718,8 +10028,8 @@ static CUresult backward_0_28(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1900, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 1901, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = at(c, 438, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1900, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 1901, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = at(c, 438, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1400, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 1401, 4, 0), .rstd = at(c, 1402, 4, 0), .scale = at(c, 436, 4, 0), .shift = at(c, 437, 4, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9746,11 +10056,7 @@ static CUresult backward_0_30(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1400, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 1901, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1401, 4, 0), .rstd = at(c, 1402, 4, 0), .scale = at(c, 436, 4, 0), .shift = at(c, 437, 4, 0), .dscale = at(c, 1864, 4, 0), .dshift = at(c, 1865, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1400, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 1901, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1401, 4, 0), .rstd = at(c, 1402, 4, 0), .scale = at(c, 436, 4, 0), .shift = at(c, 437, 4, 0), .dscale = at(c, 1864, 4, 0), .dshift = at(c, 1865, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1400, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 1901, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1401, 4, 0), .rstd = at(c, 1402, 4, 0), .scale = at(c, 436, 4, 0), .shift = at(c, 437, 4, 0), .dscale = at(c, 1864, 4, 0), .dshift = at(c, 1865, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -9775,7 +10081,7 @@ static CUresult backward_0_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1902, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 1903, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 618496 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1396, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 1397, 4, 0), .rstd = at(c, 1398, 4, 0), .scale = at(c, 433, 4, 0), .shift = at(c, 434, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9827,7 +10133,7 @@ static CUresult backward_0_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1904, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1905, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 432, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9974,8 +10280,8 @@ static CUresult backward_0_47(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1909, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1910, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 424, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1909, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1910, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 424, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 1384, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 1385, 4, 0), .rstd = at(c, 1386, 4, 0), .scale = at(c, 422, 4, 0), .shift = at(c, 423, 4, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10002,11 +10308,7 @@ static CUresult backward_0_49(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1384, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 1910, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1385, 4, 0), .rstd = at(c, 1386, 4, 0), .scale = at(c, 422, 4, 0), .shift = at(c, 423, 4, 0), .dscale = at(c, 1850, 4, 0), .dshift = at(c, 1851, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1384, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 1910, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1385, 4, 0), .rstd = at(c, 1386, 4, 0), .scale = at(c, 422, 4, 0), .shift = at(c, 423, 4, 0), .dscale = at(c, 1850, 4, 0), .dshift = at(c, 1851, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1384, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 1910, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1385, 4, 0), .rstd = at(c, 1386, 4, 0), .scale = at(c, 422, 4, 0), .shift = at(c, 423, 4, 0), .dscale = at(c, 1850, 4, 0), .dshift = at(c, 1851, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -10083,7 +10385,7 @@ static CUresult backward_0_55(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1913, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1914, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 418, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10234,8 +10536,8 @@ static CUresult backward_0_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1918, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1919, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 410, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1918, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1919, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 410, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 1368, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 1369, 4, 0), .rstd = at(c, 1370, 4, 0), .scale = at(c, 408, 4, 0), .shift = at(c, 409, 4, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10262,11 +10564,7 @@ static CUresult backward_0_68(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1368, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 1919, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1369, 4, 0), .rstd = at(c, 1370, 4, 0), .scale = at(c, 408, 4, 0), .shift = at(c, 409, 4, 0), .dscale = at(c, 1836, 4, 0), .dshift = at(c, 1837, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1368, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 1919, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1369, 4, 0), .rstd = at(c, 1370, 4, 0), .scale = at(c, 408, 4, 0), .shift = at(c, 409, 4, 0), .dscale = at(c, 1836, 4, 0), .dshift = at(c, 1837, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1368, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 1919, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1369, 4, 0), .rstd = at(c, 1370, 4, 0), .scale = at(c, 408, 4, 0), .shift = at(c, 409, 4, 0), .dscale = at(c, 1836, 4, 0), .dshift = at(c, 1837, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -10343,7 +10641,7 @@ static CUresult backward_0_74(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1922, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1896, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 404, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -10494,8 +10792,8 @@ static CUresult backward_0_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1926, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1927, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 396, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1926, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1927, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 396, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1352, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 1353, 4, 0), .rstd = at(c, 1354, 4, 0), .scale = at(c, 394, 4, 0), .shift = at(c, 395, 4, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10522,11 +10820,7 @@ static CUresult backward_0_87(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1352, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 1927, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1353, 4, 0), .rstd = at(c, 1354, 4, 0), .scale = at(c, 394, 4, 0), .shift = at(c, 395, 4, 0), .dscale = at(c, 1822, 4, 0), .dshift = at(c, 1823, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1352, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 1927, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1353, 4, 0), .rstd = at(c, 1354, 4, 0), .scale = at(c, 394, 4, 0), .shift = at(c, 395, 4, 0), .dscale = at(c, 1822, 4, 0), .dshift = at(c, 1823, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1352, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 1927, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1353, 4, 0), .rstd = at(c, 1354, 4, 0), .scale = at(c, 394, 4, 0), .shift = at(c, 395, 4, 0), .dscale = at(c, 1822, 4, 0), .dshift = at(c, 1823, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -10551,7 +10845,7 @@ static CUresult backward_0_89(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1928, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1929, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 606912 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1348, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 1349, 4, 0), .rstd = at(c, 1350, 4, 0), .scale = at(c, 391, 4, 0), .shift = at(c, 392, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10603,7 +10897,7 @@ static CUresult backward_0_93(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1930, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1905, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 390, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10750,8 +11044,8 @@ static CUresult backward_0_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1934, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1935, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 382, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1934, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1935, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 382, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 1336, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 1337, 4, 0), .rstd = at(c, 1338, 4, 0), .scale = at(c, 380, 4, 0), .shift = at(c, 381, 4, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10778,11 +11072,7 @@ static CUresult backward_0_106(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1336, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 1935, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1337, 4, 0), .rstd = at(c, 1338, 4, 0), .scale = at(c, 380, 4, 0), .shift = at(c, 381, 4, 0), .dscale = at(c, 1808, 4, 0), .dshift = at(c, 1809, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1336, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 1935, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1337, 4, 0), .rstd = at(c, 1338, 4, 0), .scale = at(c, 380, 4, 0), .shift = at(c, 381, 4, 0), .dscale = at(c, 1808, 4, 0), .dshift = at(c, 1809, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1336, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 1935, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1337, 4, 0), .rstd = at(c, 1338, 4, 0), .scale = at(c, 380, 4, 0), .shift = at(c, 381, 4, 0), .dscale = at(c, 1808, 4, 0), .dshift = at(c, 1809, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -10859,7 +11149,7 @@ static CUresult backward_0_112(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1938, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1914, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 376, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11006,8 +11296,8 @@ static CUresult backward_0_123(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1942, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1943, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 368, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1942, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1943, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 368, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 1320, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 1321, 4, 0), .rstd = at(c, 1322, 4, 0), .scale = at(c, 366, 4, 0), .shift = at(c, 367, 4, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11034,11 +11324,7 @@ static CUresult backward_0_125(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1320, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 1943, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1321, 4, 0), .rstd = at(c, 1322, 4, 0), .scale = at(c, 366, 4, 0), .shift = at(c, 367, 4, 0), .dscale = at(c, 1794, 4, 0), .dshift = at(c, 1795, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1320, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 1943, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1321, 4, 0), .rstd = at(c, 1322, 4, 0), .scale = at(c, 366, 4, 0), .shift = at(c, 367, 4, 0), .dscale = at(c, 1794, 4, 0), .dshift = at(c, 1795, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1320, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 1943, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1321, 4, 0), .rstd = at(c, 1322, 4, 0), .scale = at(c, 366, 4, 0), .shift = at(c, 367, 4, 0), .dscale = at(c, 1794, 4, 0), .dshift = at(c, 1795, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -11115,7 +11401,7 @@ static CUresult backward_0_131(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1946, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1896, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 362, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -11266,8 +11552,8 @@ static CUresult backward_0_142(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1950, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1951, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 354, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1950, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1951, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 354, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1304, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 1305, 4, 0), .rstd = at(c, 1306, 4, 0), .scale = at(c, 352, 4, 0), .shift = at(c, 353, 4, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11294,11 +11580,7 @@ static CUresult backward_0_144(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1304, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 1951, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1305, 4, 0), .rstd = at(c, 1306, 4, 0), .scale = at(c, 352, 4, 0), .shift = at(c, 353, 4, 0), .dscale = at(c, 1780, 4, 0), .dshift = at(c, 1781, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1304, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 1951, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1305, 4, 0), .rstd = at(c, 1306, 4, 0), .scale = at(c, 352, 4, 0), .shift = at(c, 353, 4, 0), .dscale = at(c, 1780, 4, 0), .dshift = at(c, 1781, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1304, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 1951, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1305, 4, 0), .rstd = at(c, 1306, 4, 0), .scale = at(c, 352, 4, 0), .shift = at(c, 353, 4, 0), .dscale = at(c, 1780, 4, 0), .dshift = at(c, 1781, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -11323,7 +11605,7 @@ static CUresult backward_0_146(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1952, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1953, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 596096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1300, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 1301, 4, 0), .rstd = at(c, 1302, 4, 0), .scale = at(c, 349, 4, 0), .shift = at(c, 350, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11375,7 +11657,7 @@ static CUresult backward_0_150(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1954, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1905, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 348, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11526,8 +11808,8 @@ static CUresult backward_0_161(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1958, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1959, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 340, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1958, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1959, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 340, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 1288, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 1289, 4, 0), .rstd = at(c, 1290, 4, 0), .scale = at(c, 338, 4, 0), .shift = at(c, 339, 4, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11554,11 +11836,7 @@ static CUresult backward_0_163(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1288, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 1959, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1289, 4, 0), .rstd = at(c, 1290, 4, 0), .scale = at(c, 338, 4, 0), .shift = at(c, 339, 4, 0), .dscale = at(c, 1766, 4, 0), .dshift = at(c, 1767, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1288, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 1959, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1289, 4, 0), .rstd = at(c, 1290, 4, 0), .scale = at(c, 338, 4, 0), .shift = at(c, 339, 4, 0), .dscale = at(c, 1766, 4, 0), .dshift = at(c, 1767, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1288, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 1959, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1289, 4, 0), .rstd = at(c, 1290, 4, 0), .scale = at(c, 338, 4, 0), .shift = at(c, 339, 4, 0), .dscale = at(c, 1766, 4, 0), .dshift = at(c, 1767, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -11635,7 +11913,7 @@ static CUresult backward_0_169(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1962, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1914, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 334, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11786,8 +12064,8 @@ static CUresult backward_0_180(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1966, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 1967, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 326, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1966, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 1967, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 326, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 1272, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 1273, 4, 0), .rstd = at(c, 1274, 4, 0), .scale = at(c, 324, 4, 0), .shift = at(c, 325, 4, 0)};
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11814,11 +12092,7 @@ static CUresult backward_0_182(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1272, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 1967, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1273, 4, 0), .rstd = at(c, 1274, 4, 0), .scale = at(c, 324, 4, 0), .shift = at(c, 325, 4, 0), .dscale = at(c, 1752, 4, 0), .dshift = at(c, 1753, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1272, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 1967, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1273, 4, 0), .rstd = at(c, 1274, 4, 0), .scale = at(c, 324, 4, 0), .shift = at(c, 325, 4, 0), .dscale = at(c, 1752, 4, 0), .dshift = at(c, 1753, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1272, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 1967, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 1273, 4, 0), .rstd = at(c, 1274, 4, 0), .scale = at(c, 324, 4, 0), .shift = at(c, 325, 4, 0), .dscale = at(c, 1752, 4, 0), .dshift = at(c, 1753, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -11895,7 +12169,7 @@ static CUresult backward_0_188(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1970, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1896, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 320, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -12042,8 +12316,8 @@ static CUresult backward_0_199(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1974, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 1975, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = at(c, 312, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1974, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 1975, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = at(c, 312, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1256, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 1257, 4, 0), .rstd = at(c, 1258, 4, 0), .scale = at(c, 310, 4, 0), .shift = at(c, 311, 4, 0)};
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -12070,11 +12344,7 @@ static CUresult backward_0_201(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1256, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 1975, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1257, 4, 0), .rstd = at(c, 1258, 4, 0), .scale = at(c, 310, 4, 0), .shift = at(c, 311, 4, 0), .dscale = at(c, 1738, 4, 0), .dshift = at(c, 1739, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1256, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 1975, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1257, 4, 0), .rstd = at(c, 1258, 4, 0), .scale = at(c, 310, 4, 0), .shift = at(c, 311, 4, 0), .dscale = at(c, 1738, 4, 0), .dshift = at(c, 1739, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1256, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 1975, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1257, 4, 0), .rstd = at(c, 1258, 4, 0), .scale = at(c, 310, 4, 0), .shift = at(c, 311, 4, 0), .dscale = at(c, 1738, 4, 0), .dshift = at(c, 1739, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -12099,7 +12369,7 @@ static CUresult backward_0_203(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1976, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 1977, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 579776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1252, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 1253, 4, 0), .rstd = at(c, 1254, 4, 0), .scale = at(c, 307, 4, 0), .shift = at(c, 308, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -12151,7 +12421,7 @@ static CUresult backward_0_207(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1978, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1905, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 306, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -12302,8 +12572,8 @@ static CUresult backward_0_218(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1982, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1983, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 298, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1982, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 1983, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 298, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 1240, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 1241, 4, 0), .rstd = at(c, 1242, 4, 0), .scale = at(c, 296, 4, 0), .shift = at(c, 297, 4, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -12330,11 +12600,7 @@ static CUresult backward_0_220(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1240, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 1983, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1241, 4, 0), .rstd = at(c, 1242, 4, 0), .scale = at(c, 296, 4, 0), .shift = at(c, 297, 4, 0), .dscale = at(c, 1724, 4, 0), .dshift = at(c, 1725, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1240, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 1983, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1241, 4, 0), .rstd = at(c, 1242, 4, 0), .scale = at(c, 296, 4, 0), .shift = at(c, 297, 4, 0), .dscale = at(c, 1724, 4, 0), .dshift = at(c, 1725, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1240, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 1983, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1241, 4, 0), .rstd = at(c, 1242, 4, 0), .scale = at(c, 296, 4, 0), .shift = at(c, 297, 4, 0), .dscale = at(c, 1724, 4, 0), .dshift = at(c, 1725, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -12411,7 +12677,7 @@ static CUresult backward_0_226(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1986, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1914, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 292, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -12562,8 +12828,8 @@ static CUresult backward_0_237(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1990, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1991, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 284, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1990, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 1991, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 284, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 1224, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 1225, 4, 0), .rstd = at(c, 1226, 4, 0), .scale = at(c, 282, 4, 0), .shift = at(c, 283, 4, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -12590,11 +12856,7 @@ static CUresult backward_0_239(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1224, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 1991, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1225, 4, 0), .rstd = at(c, 1226, 4, 0), .scale = at(c, 282, 4, 0), .shift = at(c, 283, 4, 0), .dscale = at(c, 1710, 4, 0), .dshift = at(c, 1711, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1224, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 1991, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1225, 4, 0), .rstd = at(c, 1226, 4, 0), .scale = at(c, 282, 4, 0), .shift = at(c, 283, 4, 0), .dscale = at(c, 1710, 4, 0), .dshift = at(c, 1711, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1224, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 1991, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1225, 4, 0), .rstd = at(c, 1226, 4, 0), .scale = at(c, 282, 4, 0), .shift = at(c, 283, 4, 0), .dscale = at(c, 1710, 4, 0), .dshift = at(c, 1711, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -12671,7 +12933,7 @@ static CUresult backward_0_245(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1994, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1896, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 278, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -12822,8 +13084,8 @@ static CUresult backward_0_256(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1998, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1999, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 270, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1998, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 1999, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 270, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1208, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 1209, 4, 0), .rstd = at(c, 1210, 4, 0), .scale = at(c, 268, 4, 0), .shift = at(c, 269, 4, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -12850,11 +13112,7 @@ static CUresult backward_0_258(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1208, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 1999, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1209, 4, 0), .rstd = at(c, 1210, 4, 0), .scale = at(c, 268, 4, 0), .shift = at(c, 269, 4, 0), .dscale = at(c, 1696, 4, 0), .dshift = at(c, 1697, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1208, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 1999, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1209, 4, 0), .rstd = at(c, 1210, 4, 0), .scale = at(c, 268, 4, 0), .shift = at(c, 269, 4, 0), .dscale = at(c, 1696, 4, 0), .dshift = at(c, 1697, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1208, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 1999, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1209, 4, 0), .rstd = at(c, 1210, 4, 0), .scale = at(c, 268, 4, 0), .shift = at(c, 269, 4, 0), .dscale = at(c, 1696, 4, 0), .dshift = at(c, 1697, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -12879,7 +13137,7 @@ static CUresult backward_0_260(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2000, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 2001, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 568192 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1204, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 1205, 4, 0), .rstd = at(c, 1206, 4, 0), .scale = at(c, 265, 4, 0), .shift = at(c, 266, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -12931,7 +13189,7 @@ static CUresult backward_0_264(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2002, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1905, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 264, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -13082,8 +13340,8 @@ static CUresult backward_0_275(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2006, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 2007, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 256, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2006, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 2007, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 256, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 1192, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 1193, 4, 0), .rstd = at(c, 1194, 4, 0), .scale = at(c, 254, 4, 0), .shift = at(c, 255, 4, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -13110,11 +13368,7 @@ static CUresult backward_0_277(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1192, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2007, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1193, 4, 0), .rstd = at(c, 1194, 4, 0), .scale = at(c, 254, 4, 0), .shift = at(c, 255, 4, 0), .dscale = at(c, 1682, 4, 0), .dshift = at(c, 1683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1192, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2007, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1193, 4, 0), .rstd = at(c, 1194, 4, 0), .scale = at(c, 254, 4, 0), .shift = at(c, 255, 4, 0), .dscale = at(c, 1682, 4, 0), .dshift = at(c, 1683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1192, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2007, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1193, 4, 0), .rstd = at(c, 1194, 4, 0), .scale = at(c, 254, 4, 0), .shift = at(c, 255, 4, 0), .dscale = at(c, 1682, 4, 0), .dshift = at(c, 1683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -13191,7 +13445,7 @@ static CUresult backward_0_283(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2010, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1914, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 250, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -13342,8 +13596,8 @@ static CUresult backward_0_294(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2014, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 2015, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 242, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2014, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 2015, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 242, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 1176, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 1177, 4, 0), .rstd = at(c, 1178, 4, 0), .scale = at(c, 240, 4, 0), .shift = at(c, 241, 4, 0)};
+    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -13370,11 +13624,7 @@ static CUresult backward_0_296(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1176, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 2015, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1177, 4, 0), .rstd = at(c, 1178, 4, 0), .scale = at(c, 240, 4, 0), .shift = at(c, 241, 4, 0), .dscale = at(c, 1668, 4, 0), .dshift = at(c, 1669, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1176, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 2015, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1177, 4, 0), .rstd = at(c, 1178, 4, 0), .scale = at(c, 240, 4, 0), .shift = at(c, 241, 4, 0), .dscale = at(c, 1668, 4, 0), .dshift = at(c, 1669, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1176, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 2015, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 1177, 4, 0), .rstd = at(c, 1178, 4, 0), .scale = at(c, 240, 4, 0), .shift = at(c, 241, 4, 0), .dscale = at(c, 1668, 4, 0), .dshift = at(c, 1669, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
   }
   return r;
@@ -13450,8 +13700,8 @@ static CUresult backward_0_302(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2018, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1896, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 236, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2018, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1896, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 236, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 1136, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 1137, 4, 0), .rstd = at(c, 1138, 4, 0), .scale = at(c, 206, 4, 0), .shift = at(c, 207, 4, 0)};
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -13602,8 +13852,8 @@ static CUresult backward_0_313(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2022, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 2023, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 228, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2022, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 2023, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 228, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1160, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 1161, 4, 0), .rstd = at(c, 1162, 4, 0), .scale = at(c, 226, 4, 0), .shift = at(c, 227, 4, 0)};
+    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -13630,11 +13880,7 @@ static CUresult backward_0_315(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1160, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 2023, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1161, 4, 0), .rstd = at(c, 1162, 4, 0), .scale = at(c, 226, 4, 0), .shift = at(c, 227, 4, 0), .dscale = at(c, 1654, 4, 0), .dshift = at(c, 1655, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1160, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 2023, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1161, 4, 0), .rstd = at(c, 1162, 4, 0), .scale = at(c, 226, 4, 0), .shift = at(c, 227, 4, 0), .dscale = at(c, 1654, 4, 0), .dshift = at(c, 1655, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1160, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 2023, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 1161, 4, 0), .rstd = at(c, 1162, 4, 0), .scale = at(c, 226, 4, 0), .shift = at(c, 227, 4, 0), .dscale = at(c, 1654, 4, 0), .dshift = at(c, 1655, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
     r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
   }
   return r;
@@ -13659,7 +13905,7 @@ static CUresult backward_0_317(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2024, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 2025, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 557376 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1156, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 1157, 4, 0), .rstd = at(c, 1158, 4, 0), .scale = at(c, 223, 4, 0), .shift = at(c, 224, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -13711,7 +13957,7 @@ static CUresult backward_0_321(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2026, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1905, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 222, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -13862,8 +14108,8 @@ static CUresult backward_0_332(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2030, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 2031, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 214, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2030, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 2031, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 214, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 1144, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 1145, 4, 0), .rstd = at(c, 1146, 4, 0), .scale = at(c, 212, 4, 0), .shift = at(c, 213, 4, 0)};
+    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -13890,11 +14136,7 @@ static CUresult backward_0_334(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1144, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2031, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1145, 4, 0), .rstd = at(c, 1146, 4, 0), .scale = at(c, 212, 4, 0), .shift = at(c, 213, 4, 0), .dscale = at(c, 1640, 4, 0), .dshift = at(c, 1641, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1144, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2031, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1145, 4, 0), .rstd = at(c, 1146, 4, 0), .scale = at(c, 212, 4, 0), .shift = at(c, 213, 4, 0), .dscale = at(c, 1640, 4, 0), .dshift = at(c, 1641, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1144, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2031, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1145, 4, 0), .rstd = at(c, 1146, 4, 0), .scale = at(c, 212, 4, 0), .shift = at(c, 213, 4, 0), .dscale = at(c, 1640, 4, 0), .dshift = at(c, 1641, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -13971,7 +14213,7 @@ static CUresult backward_0_340(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2034, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1914, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 208, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -13998,11 +14240,7 @@ static CUresult backward_0_342(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1136, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 1896, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1137, 4, 0), .rstd = at(c, 1138, 4, 0), .scale = at(c, 206, 4, 0), .shift = at(c, 207, 4, 0), .dscale = at(c, 1634, 4, 0), .dshift = at(c, 1635, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1136, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 1896, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1137, 4, 0), .rstd = at(c, 1138, 4, 0), .scale = at(c, 206, 4, 0), .shift = at(c, 207, 4, 0), .dscale = at(c, 1634, 4, 0), .dshift = at(c, 1635, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1136, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 1896, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 1137, 4, 0), .rstd = at(c, 1138, 4, 0), .scale = at(c, 206, 4, 0), .shift = at(c, 207, 4, 0), .dscale = at(c, 1634, 4, 0), .dshift = at(c, 1635, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
     r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -14027,7 +14265,7 @@ static CUresult backward_0_344(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2035, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 2036, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 6, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
   }
   return r;
 }
@@ -14283,7 +14521,7 @@ static CUresult backward_0_363(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2045, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 2046, e, 64), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 193, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -14519,7 +14757,7 @@ static CUresult backward_0_381(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2053, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 2054, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 1103, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 1104, 4, 0), .rstd = at(c, 1105, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -14546,7 +14784,7 @@ static CUresult backward_0_383(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1103, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 2054, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 1104, 4, 0), .rstd = at(c, 1105, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 1610, 4, 0), .dshift = at(c, 1611, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1103, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 2054, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 1104, 4, 0), .rstd = at(c, 1105, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 1610, 4, 0), .dshift = at(c, 1611, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -14571,7 +14809,7 @@ static CUresult backward_0_385(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2055, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 2052, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -14639,7 +14877,7 @@ static CUresult backward_0_390(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2057, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 2058, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 1095, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 1096, 4, 0), .rstd = at(c, 1097, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -14666,7 +14904,7 @@ static CUresult backward_0_392(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1095, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 2058, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 1096, 4, 0), .rstd = at(c, 1097, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 1604, 4, 0), .dshift = at(c, 1605, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1095, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 2058, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 1096, 4, 0), .rstd = at(c, 1097, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 1604, 4, 0), .dshift = at(c, 1605, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -14691,7 +14929,7 @@ static CUresult backward_0_394(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2059, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 2056, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 1087, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 1088, 4, 0), .rstd = at(c, 1089, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -14774,7 +15012,7 @@ static CUresult backward_0_400(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1087, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 2056, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 1088, 4, 0), .rstd = at(c, 1089, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 1598, 4, 0), .dshift = at(c, 1599, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1087, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 2056, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 1088, 4, 0), .rstd = at(c, 1089, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 1598, 4, 0), .dshift = at(c, 1599, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -14855,7 +15093,7 @@ static CUresult backward_0_406(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2062, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 2063, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 6, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
   }
   return r;
 }
@@ -14911,7 +15149,7 @@ static CUresult backward_0_410(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2064, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 1905, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1076, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 1077, 4, 0), .rstd = at(c, 1078, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128), 2, 4, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128), 1, 4, 128, &a);
   }
   return r;
 }
@@ -15031,7 +15269,7 @@ static CUresult backward_0_419(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2067, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 2068, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1069, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 1070, 4, 0), .rstd = at(c, 1071, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -15058,7 +15296,7 @@ static CUresult backward_0_421(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1069, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 2068, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1070, 4, 0), .rstd = at(c, 1071, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 1583, 4, 0), .dshift = at(c, 1584, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1069, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 2068, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 1070, 4, 0), .rstd = at(c, 1071, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 1583, 4, 0), .dshift = at(c, 1584, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -15083,7 +15321,7 @@ static CUresult backward_0_423(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2069, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 2066, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -15315,7 +15553,7 @@ static CUresult backward_0_440(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2075, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 2076, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 1051, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 1052, 4, 0), .rstd = at(c, 1053, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -15342,7 +15580,7 @@ static CUresult backward_0_442(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1051, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2076, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1052, 4, 0), .rstd = at(c, 1053, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 1568, 4, 0), .dshift = at(c, 1569, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1051, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2076, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 1052, 4, 0), .rstd = at(c, 1053, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 1568, 4, 0), .dshift = at(c, 1569, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -15367,7 +15605,7 @@ static CUresult backward_0_444(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2077, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 2074, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -15615,7 +15853,7 @@ static CUresult backward_0_462(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2085, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 2086, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1033, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 1034, 4, 0), .rstd = at(c, 1035, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -15642,7 +15880,7 @@ static CUresult backward_0_464(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1033, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2086, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 1034, 4, 0), .rstd = at(c, 1035, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 1553, 4, 0), .dshift = at(c, 1554, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1033, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2086, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 1034, 4, 0), .rstd = at(c, 1035, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 1553, 4, 0), .dshift = at(c, 1554, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -15667,7 +15905,7 @@ static CUresult backward_0_466(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2087, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 2084, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 1025, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 1026, 4, 0), .rstd = at(c, 1027, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -15750,7 +15988,7 @@ static CUresult backward_0_472(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 1025, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2084, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 1026, 4, 0), .rstd = at(c, 1027, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 1547, 4, 0), .dshift = at(c, 1548, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 1025, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2084, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 1026, 4, 0), .rstd = at(c, 1027, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 1547, 4, 0), .dshift = at(c, 1548, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -16167,7 +16405,7 @@ static CUresult backward_0_503(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2102, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 2103, e, 64), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 100, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -16407,7 +16645,7 @@ static CUresult backward_0_521(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2110, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 2111, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 227328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 8, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
   }
   return r;
 }
@@ -16551,7 +16789,7 @@ static CUresult backward_0_532(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2113, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 2114, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 194560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 6, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
   }
   return r;
 }
@@ -16675,7 +16913,7 @@ static CUresult backward_0_541(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2118, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 2119, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 181248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 965, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 966, 4, 0), .rstd = at(c, 967, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -16702,7 +16940,7 @@ static CUresult backward_0_543(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 965, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 2119, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 966, 4, 0), .rstd = at(c, 967, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 1505, 4, 0), .dshift = at(c, 1506, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 965, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 2119, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 966, 4, 0), .rstd = at(c, 967, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 1505, 4, 0), .dshift = at(c, 1506, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -16727,7 +16965,7 @@ static CUresult backward_0_545(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2120, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 2117, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 172032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 957, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 958, 4, 0), .rstd = at(c, 959, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -16810,7 +17048,7 @@ static CUresult backward_0_551(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 957, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 2117, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 958, 4, 0), .rstd = at(c, 959, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 1499, 4, 0), .dshift = at(c, 1500, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 957, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 2117, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 958, 4, 0), .rstd = at(c, 959, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 1499, 4, 0), .dshift = at(c, 1500, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -16943,7 +17181,7 @@ static CUresult backward_0_561(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2125, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 2091, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 77824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 945, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 946, 4, 0), .rstd = at(c, 947, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_128_3_2_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128), 2, 4, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128), 1, 4, 128, &a);
   }
   return r;
 }
@@ -17119,7 +17357,7 @@ static CUresult backward_0_574(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2131, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 2132, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 935, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 936, 4, 0), .rstd = at(c, 937, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -17146,7 +17384,7 @@ static CUresult backward_0_576(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 935, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2132, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 936, 4, 0), .rstd = at(c, 937, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 1481, 4, 0), .dshift = at(c, 1482, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 935, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2132, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 936, 4, 0), .rstd = at(c, 937, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 1481, 4, 0), .dshift = at(c, 1482, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -17171,7 +17409,7 @@ static CUresult backward_0_578(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2133, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 2130, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 66048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 927, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 928, 4, 0), .rstd = at(c, 929, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_64_16_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -17254,7 +17492,7 @@ static CUresult backward_0_584(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 927, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2130, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 928, 4, 0), .rstd = at(c, 929, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 1475, 4, 0), .dshift = at(c, 1476, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 927, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2130, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 928, 4, 0), .rstd = at(c, 929, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 1475, 4, 0), .dshift = at(c, 1476, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -17335,7 +17573,7 @@ static CUresult backward_0_590(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2136, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 2137, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 919, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 920, 4, 0), .rstd = at(c, 921, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -17507,7 +17745,7 @@ static CUresult backward_0_603(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2141, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 2142, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 908, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 909, 4, 0), .rstd = at(c, 910, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -17534,7 +17772,7 @@ static CUresult backward_0_605(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 908, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2142, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 909, 4, 0), .rstd = at(c, 910, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 1460, 4, 0), .dshift = at(c, 1461, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 908, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 2142, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 909, 4, 0), .rstd = at(c, 910, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 1460, 4, 0), .dshift = at(c, 1461, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
   }
   return r;
@@ -17559,7 +17797,7 @@ static CUresult backward_0_607(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2143, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 2140, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 16384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_3_1_1_128_16_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
   }
   return r;
 }
@@ -17947,7 +18185,7 @@ static CUresult backward_0_636(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2155, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 2156, e, 0), 2 * h * w, 4 * w, 8, 1}, .weight = c->packed + 256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2), .partial = c->scratch[lane], .below = {at(c, 877, e, 0), 2 * h * w, 4 * w, 8, 1}, .mean = at(c, 878, 4, 0), .rstd = at(c, 879, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0)};
-    r = launch(c, k_convolution_e_shape_8_16_3_2_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 2, 2) * ceiling(w / 2, 2), 128), 128), 1, 4, 128, &a);
+    r = launch(c, k_convolution_halo_e_shape_8_16_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128), 1, 4, 128, &a);
   }
   return r;
 }
@@ -17974,7 +18212,7 @@ static CUresult backward_0_638(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 877, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 2156, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 878, 4, 0), .rstd = at(c, 879, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 1436, 4, 0), .dshift = at(c, 1437, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * ceiling(h / 2, 2) * ceiling(w / 2, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 2, 2) * ceiling(w / 2, 2), 128), 128) * 4)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 877, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 2156, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 878, 4, 0), .rstd = at(c, 879, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 1436, 4, 0), .dshift = at(c, 1437, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4)};
     r = launch(c, k_normalize_reduce_finish_8, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -18051,7 +18289,7 @@ static CUresult backward_1_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1922, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 1896, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 404, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
   }
   return r;
 }
@@ -18087,7 +18325,7 @@ static CUresult backward_1_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1930, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 1905, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 390, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
   }
   return r;
 }
@@ -18099,7 +18337,7 @@ static CUresult backward_1_55(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1938, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 1914, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 376, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
   }
   return r;
 }
@@ -18850,7 +19088,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 0, 128, forward_128},
     {reprise_launch, 0, 129, forward_129},
     {reprise_wait, 1, 35, NULL},
-    {reprise_launch, 1, 130, forward_130},
+    {reprise_launch, 1, 130, evaluation_130},
     {reprise_signal, 1, 36, NULL},
     {reprise_launch, 6, 132, evaluation_132},
     {reprise_signal, 6, 37, NULL},
@@ -19028,7 +19266,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 0, 258, forward_258},
     {reprise_launch, 0, 259, forward_259},
     {reprise_wait, 1, 74, NULL},
-    {reprise_launch, 1, 260, forward_260},
+    {reprise_launch, 1, 260, evaluation_260},
     {reprise_signal, 1, 75, NULL},
     {reprise_launch, 4, 262, evaluation_262},
     {reprise_signal, 4, 76, NULL},
@@ -19057,7 +19295,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 0, 279, forward_279},
     {reprise_signal, 0, 103, NULL},
     {reprise_wait, 2, 81, NULL},
-    {reprise_launch, 2, 280, forward_280},
+    {reprise_launch, 2, 280, evaluation_280},
     {reprise_launch, 4, 282, evaluation_282},
     {reprise_signal, 4, 82, NULL},
     {reprise_wait, 2, 82, NULL},
@@ -19067,7 +19305,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 5, 83, NULL},
     {reprise_wait, 2, 83, NULL},
     {reprise_launch, 2, 287, forward_287},
-    {reprise_launch, 2, 288, forward_288},
+    {reprise_launch, 2, 288, evaluation_288},
     {reprise_launch, 3, 290, evaluation_290},
     {reprise_signal, 3, 84, NULL},
     {reprise_wait, 2, 84, NULL},
@@ -19079,7 +19317,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 2, 295, forward_295},
     {reprise_launch, 2, 296, forward_296},
     {reprise_wait, 2, 86, NULL},
-    {reprise_launch, 2, 297, forward_297},
+    {reprise_launch, 2, 297, evaluation_297},
     {reprise_launch, 4, 299, evaluation_299},
     {reprise_signal, 4, 87, NULL},
     {reprise_wait, 2, 87, NULL},
@@ -19089,7 +19327,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 6, 88, NULL},
     {reprise_wait, 2, 88, NULL},
     {reprise_launch, 2, 304, forward_304},
-    {reprise_launch, 2, 305, forward_305},
+    {reprise_launch, 2, 305, evaluation_305},
     {reprise_launch, 5, 307, evaluation_307},
     {reprise_signal, 5, 89, NULL},
     {reprise_wait, 2, 89, NULL},
@@ -19100,7 +19338,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_wait, 2, 90, NULL},
     {reprise_launch, 2, 312, forward_312},
     {reprise_launch, 2, 313, forward_313},
-    {reprise_launch, 0, 314, forward_314},
+    {reprise_launch, 0, 314, evaluation_314},
     {reprise_launch, 7, 316, evaluation_316},
     {reprise_signal, 7, 91, NULL},
     {reprise_wait, 0, 91, NULL},
@@ -19110,7 +19348,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 4, 92, NULL},
     {reprise_wait, 0, 92, NULL},
     {reprise_launch, 0, 321, forward_321},
-    {reprise_launch, 0, 322, forward_322},
+    {reprise_launch, 0, 322, evaluation_322},
     {reprise_launch, 6, 324, evaluation_324},
     {reprise_signal, 6, 93, NULL},
     {reprise_wait, 0, 93, NULL},
@@ -19122,7 +19360,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 0, 329, forward_329},
     {reprise_launch, 0, 330, forward_330},
     {reprise_wait, 3, 81, NULL},
-    {reprise_launch, 3, 331, forward_331},
+    {reprise_launch, 3, 331, evaluation_331},
     {reprise_launch, 7, 333, evaluation_333},
     {reprise_signal, 7, 95, NULL},
     {reprise_wait, 3, 95, NULL},
@@ -19132,7 +19370,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 4, 96, NULL},
     {reprise_wait, 3, 96, NULL},
     {reprise_launch, 3, 338, forward_338},
-    {reprise_launch, 3, 339, forward_339},
+    {reprise_launch, 3, 339, evaluation_339},
     {reprise_launch, 6, 341, evaluation_341},
     {reprise_signal, 6, 97, NULL},
     {reprise_wait, 3, 97, NULL},
@@ -19144,7 +19382,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 3, 346, forward_346},
     {reprise_launch, 3, 347, forward_347},
     {reprise_wait, 3, 86, NULL},
-    {reprise_launch, 3, 348, forward_348},
+    {reprise_launch, 3, 348, evaluation_348},
     {reprise_launch, 7, 350, evaluation_350},
     {reprise_signal, 7, 99, NULL},
     {reprise_wait, 3, 99, NULL},
@@ -19154,7 +19392,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 4, 100, NULL},
     {reprise_wait, 3, 100, NULL},
     {reprise_launch, 3, 355, forward_355},
-    {reprise_launch, 3, 356, forward_356},
+    {reprise_launch, 3, 356, evaluation_356},
     {reprise_launch, 6, 358, evaluation_358},
     {reprise_signal, 6, 101, NULL},
     {reprise_wait, 3, 101, NULL},
@@ -19166,7 +19404,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 3, 363, forward_363},
     {reprise_launch, 3, 364, forward_364},
     {reprise_wait, 1, 103, NULL},
-    {reprise_launch, 1, 365, forward_365},
+    {reprise_launch, 1, 365, evaluation_365},
     {reprise_launch, 4, 367, evaluation_367},
     {reprise_signal, 4, 104, NULL},
     {reprise_wait, 1, 104, NULL},
@@ -19176,7 +19414,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 7, 105, NULL},
     {reprise_wait, 1, 105, NULL},
     {reprise_launch, 1, 372, forward_372},
-    {reprise_launch, 1, 373, forward_373},
+    {reprise_launch, 1, 373, evaluation_373},
     {reprise_launch, 6, 375, evaluation_375},
     {reprise_signal, 6, 106, NULL},
     {reprise_wait, 1, 106, NULL},
@@ -19188,7 +19426,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 1, 380, forward_380},
     {reprise_launch, 1, 381, forward_381},
     {reprise_wait, 4, 81, NULL},
-    {reprise_launch, 4, 382, forward_382},
+    {reprise_launch, 4, 382, evaluation_382},
     {reprise_launch, 7, 384, evaluation_384},
     {reprise_signal, 7, 108, NULL},
     {reprise_wait, 4, 108, NULL},
@@ -19198,7 +19436,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 6, 109, NULL},
     {reprise_wait, 4, 109, NULL},
     {reprise_launch, 4, 389, forward_389},
-    {reprise_launch, 4, 390, forward_390},
+    {reprise_launch, 4, 390, evaluation_390},
     {reprise_launch, 5, 392, evaluation_392},
     {reprise_signal, 5, 110, NULL},
     {reprise_wait, 4, 110, NULL},
@@ -19210,7 +19448,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 4, 397, forward_397},
     {reprise_launch, 4, 398, forward_398},
     {reprise_wait, 4, 86, NULL},
-    {reprise_launch, 4, 399, forward_399},
+    {reprise_launch, 4, 399, evaluation_399},
     {reprise_launch, 6, 401, evaluation_401},
     {reprise_signal, 6, 112, NULL},
     {reprise_wait, 4, 112, NULL},
@@ -19220,7 +19458,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 5, 113, NULL},
     {reprise_wait, 4, 113, NULL},
     {reprise_launch, 4, 406, forward_406},
-    {reprise_launch, 4, 407, forward_407},
+    {reprise_launch, 4, 407, evaluation_407},
     {reprise_launch, 7, 409, evaluation_409},
     {reprise_signal, 7, 114, NULL},
     {reprise_wait, 4, 114, NULL},
@@ -19232,7 +19470,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 4, 414, forward_414},
     {reprise_launch, 4, 415, forward_415},
     {reprise_wait, 4, 103, NULL},
-    {reprise_launch, 4, 416, forward_416},
+    {reprise_launch, 4, 416, evaluation_416},
     {reprise_launch, 5, 418, evaluation_418},
     {reprise_signal, 5, 116, NULL},
     {reprise_wait, 4, 116, NULL},
@@ -19242,7 +19480,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 7, 117, NULL},
     {reprise_wait, 4, 117, NULL},
     {reprise_launch, 4, 423, forward_423},
-    {reprise_launch, 4, 424, forward_424},
+    {reprise_launch, 4, 424, evaluation_424},
     {reprise_launch, 6, 426, evaluation_426},
     {reprise_signal, 6, 118, NULL},
     {reprise_wait, 4, 118, NULL},
@@ -19254,7 +19492,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 4, 431, forward_431},
     {reprise_launch, 4, 432, forward_432},
     {reprise_wait, 5, 81, NULL},
-    {reprise_launch, 5, 433, forward_433},
+    {reprise_launch, 5, 433, evaluation_433},
     {reprise_launch, 7, 435, evaluation_435},
     {reprise_signal, 7, 120, NULL},
     {reprise_wait, 5, 120, NULL},
@@ -19264,7 +19502,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 6, 121, NULL},
     {reprise_wait, 5, 121, NULL},
     {reprise_launch, 5, 440, forward_440},
-    {reprise_launch, 5, 441, forward_441},
+    {reprise_launch, 5, 441, evaluation_441},
     {reprise_launch, 7, 443, evaluation_443},
     {reprise_signal, 7, 122, NULL},
     {reprise_wait, 5, 122, NULL},
@@ -19276,7 +19514,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 5, 448, forward_448},
     {reprise_launch, 5, 449, forward_449},
     {reprise_wait, 5, 86, NULL},
-    {reprise_launch, 5, 450, forward_450},
+    {reprise_launch, 5, 450, evaluation_450},
     {reprise_launch, 7, 452, evaluation_452},
     {reprise_signal, 7, 124, NULL},
     {reprise_wait, 5, 124, NULL},
@@ -19286,7 +19524,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 6, 125, NULL},
     {reprise_wait, 5, 125, NULL},
     {reprise_launch, 5, 457, forward_457},
-    {reprise_launch, 5, 458, forward_458},
+    {reprise_launch, 5, 458, evaluation_458},
     {reprise_launch, 6, 460, evaluation_460},
     {reprise_signal, 6, 126, NULL},
     {reprise_wait, 5, 126, NULL},
@@ -19298,7 +19536,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 5, 465, forward_465},
     {reprise_launch, 5, 466, forward_466},
     {reprise_wait, 3, 103, NULL},
-    {reprise_launch, 3, 467, forward_467},
+    {reprise_launch, 3, 467, evaluation_467},
     {reprise_launch, 6, 469, evaluation_469},
     {reprise_signal, 6, 128, NULL},
     {reprise_wait, 3, 128, NULL},
@@ -19308,7 +19546,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 7, 129, NULL},
     {reprise_wait, 3, 129, NULL},
     {reprise_launch, 3, 474, forward_474},
-    {reprise_launch, 3, 475, forward_475},
+    {reprise_launch, 3, 475, evaluation_475},
     {reprise_launch, 7, 477, evaluation_477},
     {reprise_signal, 7, 130, NULL},
     {reprise_wait, 3, 130, NULL},
@@ -19320,7 +19558,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 3, 482, forward_482},
     {reprise_launch, 3, 483, forward_483},
     {reprise_wait, 6, 81, NULL},
-    {reprise_launch, 6, 484, forward_484},
+    {reprise_launch, 6, 484, evaluation_484},
     {reprise_launch, 7, 486, evaluation_486},
     {reprise_signal, 7, 132, NULL},
     {reprise_wait, 6, 132, NULL},
@@ -19330,7 +19568,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 7, 133, NULL},
     {reprise_wait, 6, 133, NULL},
     {reprise_launch, 6, 491, forward_491},
-    {reprise_launch, 6, 492, forward_492},
+    {reprise_launch, 6, 492, evaluation_492},
     {reprise_launch, 7, 494, evaluation_494},
     {reprise_signal, 7, 134, NULL},
     {reprise_wait, 6, 134, NULL},
@@ -19342,7 +19580,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 6, 499, forward_499},
     {reprise_launch, 6, 500, forward_500},
     {reprise_wait, 6, 86, NULL},
-    {reprise_launch, 6, 501, forward_501},
+    {reprise_launch, 6, 501, evaluation_501},
     {reprise_launch, 7, 503, evaluation_503},
     {reprise_signal, 7, 136, NULL},
     {reprise_wait, 6, 136, NULL},
@@ -19352,7 +19590,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 7, 137, NULL},
     {reprise_wait, 6, 137, NULL},
     {reprise_launch, 6, 508, forward_508},
-    {reprise_launch, 6, 509, forward_509},
+    {reprise_launch, 6, 509, evaluation_509},
     {reprise_launch, 7, 511, evaluation_511},
     {reprise_signal, 7, 138, NULL},
     {reprise_wait, 6, 138, NULL},
@@ -19364,7 +19602,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 6, 516, forward_516},
     {reprise_launch, 6, 517, forward_517},
     {reprise_wait, 6, 103, NULL},
-    {reprise_launch, 6, 518, forward_518},
+    {reprise_launch, 6, 518, evaluation_518},
     {reprise_launch, 7, 520, evaluation_520},
     {reprise_signal, 7, 140, NULL},
     {reprise_wait, 6, 140, NULL},
@@ -19374,7 +19612,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 7, 141, NULL},
     {reprise_wait, 6, 141, NULL},
     {reprise_launch, 6, 525, forward_525},
-    {reprise_launch, 6, 526, forward_526},
+    {reprise_launch, 6, 526, evaluation_526},
     {reprise_launch, 7, 528, evaluation_528},
     {reprise_signal, 7, 142, NULL},
     {reprise_wait, 6, 142, NULL},
@@ -19386,13 +19624,13 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 6, 533, forward_533},
     {reprise_launch, 6, 534, forward_534},
     {reprise_wait, 7, 81, NULL},
-    {reprise_launch, 7, 535, forward_535},
+    {reprise_launch, 7, 535, evaluation_535},
     {reprise_launch, 7, 537, evaluation_537},
     {reprise_launch, 7, 538, forward_538},
     {reprise_launch, 7, 539, evaluation_539},
     {reprise_launch, 7, 541, evaluation_541},
     {reprise_launch, 7, 542, forward_542},
-    {reprise_launch, 7, 543, forward_543},
+    {reprise_launch, 7, 543, evaluation_543},
     {reprise_launch, 7, 545, evaluation_545},
     {reprise_launch, 7, 546, forward_546},
     {reprise_launch, 7, 547, evaluation_547},
@@ -19400,13 +19638,13 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 7, 550, forward_550},
     {reprise_launch, 7, 551, forward_551},
     {reprise_wait, 7, 86, NULL},
-    {reprise_launch, 7, 552, forward_552},
+    {reprise_launch, 7, 552, evaluation_552},
     {reprise_launch, 7, 554, evaluation_554},
     {reprise_launch, 7, 555, forward_555},
     {reprise_launch, 7, 556, evaluation_556},
     {reprise_launch, 7, 558, evaluation_558},
     {reprise_launch, 7, 559, forward_559},
-    {reprise_launch, 7, 560, forward_560},
+    {reprise_launch, 7, 560, evaluation_560},
     {reprise_launch, 2, 562, evaluation_562},
     {reprise_signal, 2, 144, NULL},
     {reprise_wait, 7, 144, NULL},
@@ -19418,7 +19656,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 7, 567, forward_567},
     {reprise_launch, 7, 568, forward_568},
     {reprise_wait, 7, 103, NULL},
-    {reprise_launch, 7, 569, forward_569},
+    {reprise_launch, 7, 569, evaluation_569},
     {reprise_launch, 2, 571, evaluation_571},
     {reprise_signal, 2, 146, NULL},
     {reprise_wait, 7, 146, NULL},
@@ -19428,7 +19666,7 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_signal, 5, 147, NULL},
     {reprise_wait, 7, 147, NULL},
     {reprise_launch, 7, 576, forward_576},
-    {reprise_launch, 7, 577, forward_577},
+    {reprise_launch, 7, 577, evaluation_577},
     {reprise_launch, 5, 579, evaluation_579},
     {reprise_signal, 5, 148, NULL},
     {reprise_wait, 7, 148, NULL},
@@ -21519,10 +21757,10 @@ static const struct reprise_step steps_backward_1[] = {
 };
 
 static const struct reprise_program programs[] = {
-    {steps_forward_training, 503, 487},
+    {steps_forward_training, 503, 449},
     {steps_forward_evaluation, 765, 449},
-    {steps_backward_0, 1139, 887},
-    {steps_backward_1, 929, 727},
+    {steps_backward_0, 1139, 868},
+    {steps_backward_1, 929, 714},
 };
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -21531,12 +21769,16 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   switch (lane) {
   case 0:
     bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 504);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 512);
     bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4 * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 2304);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 336);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 384);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 504);
@@ -21553,22 +21795,17 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 768);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 4, 128), 512) * 1 * 96);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 192);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 384);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 768);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 176) * 1152);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 176) * 576);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1536);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455) * 36864);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966) * 672);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 336);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 504);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
@@ -21596,15 +21833,25 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730) * 6144);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 256);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 192);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 384);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1 * 384);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1 * 128);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1 * 192);
     break;
   case 1:
     bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 504);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 768);
     bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4 * 256);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 128);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 1512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 2304);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 384);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 504);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 512);
@@ -21616,7 +21863,6 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 176) * 1152);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1536);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 60);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455) * 36864);
@@ -21624,9 +21870,7 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 504);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 768);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 65536) * 256);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 6657) * 2520);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
@@ -21655,8 +21899,15 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 262144) * 64);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730) * 6144);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 256);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1 * 128);
     break;
   case 2:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 252);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 384);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 192);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 176) * 1152);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 168);
@@ -21675,20 +21926,25 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 13315) * 1260);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096) * 4096);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932) * 336);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 768);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 168);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 252);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 192);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512) * 60);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512) * 4);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 17476) * 960);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536) * 256);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 384);
     break;
   case 3:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 252);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 504);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 384);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 192);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 1512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
@@ -21703,31 +21959,31 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 192);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 176) * 1152);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 176) * 576);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1536);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 60);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 336);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 504);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 6657) * 2520);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 768);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 168);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 252);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 192);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512) * 4);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 384);
     break;
   case 4:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 2, 2) * ceiling(w / 2, 2), 128), 128) * 4 * 64);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 384);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 768);
     bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4 * 256);
     bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 384);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 192);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 1512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 2304);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 336);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 768);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 128);
@@ -21735,8 +21991,6 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 2304);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 176) * 1152);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 176) * 756);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 384);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 128);
@@ -21744,7 +21998,6 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 176) * 576);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1536);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512) * 16);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512) * 4);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
@@ -21757,7 +22010,6 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966) * 672);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 336);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 768);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 56) * 294912);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 256);
@@ -21772,12 +22024,9 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096) * 4096);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 768);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 384);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 128);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 192);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512) * 60);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512) * 16);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455) * 36864);
@@ -21786,23 +22035,28 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096) * 4096);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 384);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 128);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4 * 64);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1 * 256);
     break;
   case 5:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 2, 2) * ceiling(w / 2, 2), 128), 128) * 4 * 64);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 252);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 768);
     bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4 * 256);
     bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4 * 512);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 384);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 192);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 1512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 128);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 64);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 2304);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 128);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 168);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 252);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 128);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 192);
@@ -21834,22 +22088,31 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096) * 4096);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932) * 336);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 768);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 168);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 252);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 256);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 128);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 192);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455) * 36864);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024) * 16384);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096) * 4096);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 384);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 128);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4 * 64);
+    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1 * 256);
     break;
   case 6:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 252);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 504);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 384);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 192);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 336);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 504);
@@ -21860,35 +22123,36 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 176) * 1152);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 176) * 576);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1536);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512) * 16);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 336);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 504);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 256);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512) * 128);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512) * 60);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512) * 16);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 768);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 252);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 128);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 192);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512) * 60);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512) * 16);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 17476) * 960);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536) * 256);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 384);
     break;
   case 7:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 384);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1536);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 768);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 384);
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 192);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 1512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
@@ -21898,7 +22162,6 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 176) * 756);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 384);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1536);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512) * 16);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
@@ -21907,23 +22170,18 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 24966) * 672);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 336);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 768);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 65536) * 256);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 6657) * 2520);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 256);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512) * 16);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 49932) * 336);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 768);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 192);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512) * 16);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 17476) * 960);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 262144) * 64);
     bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 65536) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 384);
     break;
   default:
     break;

@@ -351,6 +351,34 @@ __device__ __forceinline__ void widen(float (&out)[V], const group<T, V> &g) {
 template <int V, class T>
 __device__ __forceinline__ void load(float (&out)[V], const T *from) { widen<V>(out, fetch<V>(from)); }
 
+// The Tail elements of a group that exist, by the fewest loads.
+template <int Width, int Tail, int At, class T, int V>
+__device__ __forceinline__ void fetch_tail(group<T, V> &g, const T *from) {
+  if constexpr (Width > 0) {
+    if constexpr ((Tail & Width) != 0) {
+      const group<T, Width> part = fetch<Width>(from + At);
+#pragma unroll
+      for (int i = 0; i < Width; i++)
+        g.element[At + i] = part.element[i];
+    }
+    fetch_tail<Width / 2, Tail, (Tail & Width) != 0 ? At + Width : At>(g, from);
+  }
+}
+
+// V channels from `channel` on, of C. The last group of a padded map reaches
+// beyond the channels, where nobody need have written: zeros take their place.
+template <int C, int V, class T>
+__device__ __forceinline__ group<T, V> fetch_channels(const T *from, int channel) {
+  if constexpr (C % V != 0) {
+    if (channel + V > C) {
+      group<T, V> g = {};
+      fetch_tail<V / 2, C % V, 0>(g, from);
+      return g;
+    }
+  }
+  return fetch<V>(from);
+}
+
 template <class T, int V>
 __device__ __forceinline__ group<T, V> narrow(const float (&in)[V]) {
   group<T, V> g;
@@ -365,6 +393,16 @@ __device__ __forceinline__ void store(T *to, const float (&in)[V]) { *reinterpre
 
 template <class T>
 __device__ __forceinline__ T *pointer(uint64_t address) { return reinterpret_cast<T *>(address); }
+
+// One of two types.
+template <bool First, class A, class B>
+struct choice {
+  using type = A;
+};
+template <class A, class B>
+struct choice<false, A, B> {
+  using type = B;
+};
 
 template <class I>
 __host__ __device__ constexpr I ceiling(I a, I b) { return (a + b - 1) / b; }
@@ -558,7 +596,7 @@ struct channel_part {
 #pragma unroll
     for (int r = 0; r < rows_a_thread; r++)
       if (exists(r))
-        to[r] = fetch<V>(pointer<const T>(t.data) + offset<Rank>(r, p, t));
+        to[r] = fetch_channels<C, V>(pointer<const T>(t.data) + offset<Rank>(r, p, t), channel);
   }
 };
 
@@ -615,7 +653,7 @@ __device__ __forceinline__ void normalize_gradient(const reprise_channel_argumen
     widen<V>(dy, dys[r]);
     DX *to = pointer<DX>(p.y.data) + part.template offset<Rank>(r, p, p.y);
     if constexpr (Accumulate)
-      load<V>(dx, to);
+      widen<V>(dx, fetch_channels<C, V>(static_cast<const DX *>(to), part.channel));
 #pragma unroll
     for (int i = 0; i < V; i++) {
       const float xhat = k.hat(x[i], i);
@@ -754,7 +792,7 @@ __device__ __forceinline__ void channel_sum_partial(const reprise_channel_argume
   if (channel < C)
     for (Index row = begin + threadIdx.x / ChannelLanes; row < end; row += reduce_threads / ChannelLanes) {
       float dy[V];
-      load<V>(dy, pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(row, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride));
+      widen<V>(dy, fetch_channels<C, V>(pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(row, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride), channel));
 #pragma unroll
       for (int i = 0; i < V; i++)
         part[i].a += dy[i];
@@ -982,17 +1020,27 @@ struct tensor_product {
 
   __device__ __forceinline__ void accumulate_16(tile_a &a, tile_b &b) {
     const int lane = threadIdx.x % 32, low = lane % 8 + lane / 16 * 8, side = lane / 8 % 2 * 8;
+    accumulate_rows([&](int i, int k) {
+      const int m = first_row() + i * 16;
+      return shared_address(AByDepth ? a.at(k + low, m + side) : a.at(m + lane % 16, k + lane / 16 * 8));
+    },
+                    b);
+  }
+
+  // address(i, k) is where this lane's row of the i-th block of 16 rows of A lies
+  // from depth k on.
+  template <class Address>
+  __device__ __forceinline__ void accumulate_rows(Address address, tile_b &b) {
+    const int lane = threadIdx.x % 32, low = lane % 8 + lane / 16 * 8, side = lane / 8 % 2 * 8;
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
       uint32_t fa[rows][4], fb[columns][2];
 #pragma unroll
-      for (int i = 0; i < rows; i++) {
-        const int m = first_row() + i * 16;
+      for (int i = 0; i < rows; i++)
         if constexpr (AByDepth)
-          load_matrix_4_transposed(fa[i], shared_address(a.at(k + low, m + side)));
+          load_matrix_4_transposed(fa[i], address(i, k));
         else
-          load_matrix_4(fa[i], shared_address(a.at(m + lane % 16, k + lane / 16 * 8)));
-      }
+          load_matrix_4(fa[i], address(i, k));
 #pragma unroll
       for (int j = 0; j < columns; j += 2) {
         const int n = first_column() + j * 8;
@@ -1173,7 +1221,6 @@ namespace reprise {
 // Shared memory that a ring may fill; more than 48 KiB would need a launch
 // attribute.
 constexpr int ring_bytes = 47 << 10;
-constexpr int stages = 3;
 
 // The taps that pixels of one parity meet along one axis: tap first + j * S
 // reads source base + i - j, i counting pixels of that parity.
@@ -1204,6 +1251,46 @@ struct source {
   Index image; // offset of the image
   int y, x;    // source of tap 0; taps add (forward) or subtract (gradient)
   bool exists;
+};
+
+// Neighbouring columns of a narrow layer's tile: weights first to first + chunk
+// of an output channel, [input channel][tap], as places in the window of a pixel.
+template <class T, class Index, class S>
+struct narrow_chunk {
+  static constexpr int taps = S::Kernel * S::Kernel, weights = S::CI * taps;
+  const int first;
+  Index offset[chunk<T>]; // from the window's first pixel
+
+  __device__ __forceinline__ narrow_chunk(const reprise_map &map, int group, int first) : first(first) {
+#pragma unroll
+    for (int e = 0; e < chunk<T>; e++)
+      offset[e] = Index(row(e)) * Index(map.row) + Index(column(e)) * Index(map.column) + Index(group * S::CI + (first + e) / taps) * Index(map.channel);
+  }
+
+  __device__ __forceinline__ int row(int e) const { return (first + e) % taps / S::Kernel; }
+  __device__ __forceinline__ int column(int e) const { return (first + e) % S::Kernel; }
+
+  // window is where the first pixel of the window is. Windows inside the map,
+  // which are almost all, need no further tests.
+  __device__ __forceinline__ void copy(T *to, const reprise_map &map, const source<Index> &window, int height, int width) const {
+    reprise::group<T, chunk<T>> g = {};
+    const T *from = pointer<const T>(map.data) + (window.image + Index(window.y) * Index(map.row) + Index(window.x) * Index(map.column));
+    if (window.exists && window.y >= 0 && window.x >= 0 && window.y + S::Kernel <= height && window.x + S::Kernel <= width) {
+#pragma unroll
+      for (int e = 0; e < chunk<T>; e++)
+        if (first + e < weights)
+          g.element[e] = from[offset[e]];
+    } else if (window.exists) {
+      const T *corner = pointer<const T>(map.data) + window.image;
+#pragma unroll
+      for (int e = 0; e < chunk<T>; e++) {
+        const int y = window.y + row(e), x = window.x + column(e);
+        if (first + e < weights && y >= 0 && y < height && x >= 0 && x < width)
+          g.element[e] = corner[Index(window.y) * Index(map.row) + Index(window.x) * Index(map.column) + offset[e]];
+      }
+    }
+    *reinterpret_cast<reprise::group<T, chunk<T>> *>(to) = g;
+  }
 };
 
 template <class T, bool Tf32, class Index, class S, bool Gradient, bool Narrow, bool Vector, int V, bool HasBias, bool Accumulate, class Y, class Sums>
@@ -1303,23 +1390,12 @@ struct convolution_kernel {
     fill_weight(to.b, pointer<const T>(p.weight) + int64_t(weight_tap * S::Groups + group) * S::CO * padded, slice * BK);
   }
 
-  // One chunk of a narrow layer's tile for each of the thread's pixels: weights
-  // first to first + chunk of an output channel, [input channel][tap].
+  // One chunk of a narrow layer's tile for each of the thread's pixels.
   __device__ __forceinline__ void gather(typename product::tile_a &to, int first) const {
-    reprise::group<T, chunk<T>> chunks[pixels_a_thread] = {};
-#pragma unroll
-    for (int e = 0; e < chunk<T>; e++) {
-      const int weight = first + e, input = weight / all_taps, ky = weight % all_taps / S::Kernel, kx = weight % S::Kernel;
-#pragma unroll
-      for (int i = 0; i < pixels_a_thread; i++) {
-        const int y = from[i].y + ky, x = from[i].x + kx;
-        if (weight < depth && inside(from[i], y, x))
-          chunks[i].element[e] = pointer<const T>(p.input.data)[from[i].image + Index(y) * Index(p.input.row) + Index(x) * Index(p.input.column) + Index(group * S::CI + input) * Index(p.input.channel)];
-      }
-    }
+    const narrow_chunk<T, Index, S> columns(p.input, group, first);
 #pragma unroll
     for (int i = 0; i < pixels_a_thread; i++)
-      *reinterpret_cast<reprise::group<T, chunk<T>> *>(to.at(threadIdx.x / chunks_a + i * (tile_threads / chunks_a), threadIdx.x % chunks_a * chunk<T>)) = chunks[i];
+      columns.copy(to.at(threadIdx.x / chunks_a + i * (tile_threads / chunks_a), threadIdx.x % chunks_a * chunk<T>), p.input, from[i], p.input_height, p.input_width);
   }
 
   // The gradient reads weights as they lie, [Cout][Cin], with Cout as depth.
@@ -1334,19 +1410,27 @@ struct convolution_kernel {
     }
   }
 
-  // Where row m of the tile lies in a map of the shape of the result.
+  // Whether row m of the tile exists, and where it lies in a map of the shape of
+  // the result.
+  __device__ __forceinline__ bool exists(int m) const { return first_pixel + Index(m) < pixels; }
+
   __device__ __forceinline__ Index place(const reprise_map &map, int m) const {
     const Index pixel = first_pixel + Index(m);
     const Index x = pixel % Index(width_pixels), rest = pixel / Index(width_pixels);
-    const Index row = rest % Index(height) * step + Index(parity_y), column = x * step + Index(parity_x);
-    return pixel_offset(map, rest / Index(height), row, column) + Index(channel()) * Index(V > 1 ? 1 : map.channel);
+    return place(map, rest / Index(height), rest % Index(height), x);
+  }
+
+  // The same for a pixel of this parity.
+  __device__ __forceinline__ Index place(const reprise_map &map, Index n, Index y, Index x) const {
+    return pixel_offset(map, n, y * step + Index(parity_y), x * step + Index(parity_x)) + Index(channel()) * Index(V > 1 ? 1 : map.channel);
   }
 
   template <class E>
   using neighbours = reprise::group<E, V>;
 
-  // Writes the tile and sums it on the way.
-  __device__ __forceinline__ void write(result &tile, sums &total) const {
+  // Writes the tile and sums it on the way. Rows says where its rows belong.
+  template <class Rows>
+  __device__ __forceinline__ void write(const Rows &rows, result &tile, sums &total) const {
     if (!writes())
       return;
     float bias[V] = {};
@@ -1355,10 +1439,11 @@ struct convolution_kernel {
       for (int i = 0; i < V; i++)
         bias[i] = column() + i < width ? pointer<const float>(p.bias)[channel() + i] : 0x0p+0f;
     for (int first = threadIdx.x / lanes; first < S::BM; first += rows_at_once * row_lanes)
-      write_rows(tile, first, bias, total);
+      write_rows(rows, tile, first, bias, total);
   }
 
-  __device__ __forceinline__ void write_rows(result &tile, int first, const float (&bias)[V], sums &total) const {
+  template <class Rows>
+  __device__ __forceinline__ void write_rows(const Rows &rows, result &tile, int first, const float (&bias)[V], sums &total) const {
     neighbours<Y> old[rows_at_once];
     neighbours<typename sums::below> below[rows_at_once];
     Index to[rows_at_once];
@@ -1367,19 +1452,19 @@ struct convolution_kernel {
 #pragma unroll
     for (int i = 0; i < rows_at_once; i++) {
       const int m = first + i * row_lanes;
-      if (first_pixel + Index(m) >= pixels)
-        break;
-      to[i] = place(p.output, m);
+      if (!rows.exists(m))
+        continue;
+      to[i] = rows.place(p.output, m);
       if constexpr (Accumulate)
-        old[i] = fetch<V>(pointer<const Y>(p.output.data) + to[i]);
+        old[i] = fetch_channels<width, V>(pointer<const Y>(p.output.data) + to[i], column());
       if constexpr (sums::reads_below)
-        below[i] = fetch<V>(pointer<const typename sums::below>(p.below.data) + place(p.below, m));
+        below[i] = fetch_channels<width, V>(pointer<const typename sums::below>(p.below.data) + rows.place(p.below, m), column());
     }
 #pragma unroll
     for (int i = 0; i < rows_at_once; i++) {
       const int m = first + i * row_lanes;
-      if (first_pixel + Index(m) >= pixels)
-        break;
+      if (!rows.exists(m))
+        continue;
       float v[V], before[V] = {};
       load<V>(v, tile.at(m, int(threadIdx.x) % lanes * V));
       if constexpr (Accumulate)
@@ -1395,15 +1480,15 @@ struct convolution_kernel {
   }
 
   // The block's row of partial results: [parity class][block][channel].
-  __device__ __forceinline__ void write_sums(memory &shared, const sums &total) const {
+  __device__ __forceinline__ void write_sums(part *parts, const sums &total) const {
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < V; i++)
-      shared.parts[threadIdx.x / lanes * S::BN + int(threadIdx.x) % lanes * V + i] = total.result(i);
+      parts[threadIdx.x / lanes * S::BN + int(threadIdx.x) % lanes * V + i] = total.result(i);
     __syncthreads();
     const int column = first_column + threadIdx.x;
     if (threadIdx.x < S::BN && column < width)
-      pointer<part>(p.partial)[int64_t(blockIdx.z / S::Groups * gridDim.x + blockIdx.x) * (S::Groups * width) + group * width + column] = merge_column<row_lanes, S::BN>(shared.parts + threadIdx.x);
+      pointer<part>(p.partial)[int64_t(blockIdx.z / S::Groups * gridDim.x + blockIdx.x) * (S::Groups * width) + group * width + column] = merge_column<row_lanes, S::BN>(parts + threadIdx.x);
   }
 };
 
@@ -1441,11 +1526,11 @@ __device__ __forceinline__ void convolution(const reprise_convolution_arguments 
       store<2>(shared.tile.at(m, n), v);
     });
     __syncthreads();
-    k.write(shared.tile, total);
+    k.write(k, shared.tile, total);
     __syncthreads(); // the tile has been read
   }
   if constexpr (kernel::sums::wanted)
-    k.write_sums(shared, total);
+    k.write_sums(shared.parts, total);
 }
 
 } // namespace reprise
@@ -1458,8 +1543,9 @@ __device__ __forceinline__ void convolution(const reprise_convolution_arguments 
 // Tiling, forward and input gradient: a thread makes V channels of a strip of
 // four pixels, one below the other, so that an input row is loaded once for all
 // output rows that it meets. The block's filters lie in shared memory as
-// [tap][channel]. Lanes of channels are neighbours in a warp.
-// Grid: (strips of pixels, sets of Lanes*V channels). Block: 128 threads.
+// [tap][channel]. Lanes of channels are neighbours in a warp. A thread goes on to
+// the strip that lies a grid further, and may sum what it writes (see sums.cuh).
+// Grid: (strips of pixels or fewer, sets of Lanes*V channels). Block: 128 threads.
 
 namespace reprise {
 
@@ -1481,62 +1567,113 @@ __device__ __forceinline__ void load_filters(float *to, uint64_t weight, int fir
   __syncthreads();
 }
 
-template <class Index, int C, int Kernel, int Stride, int V, int Lanes, bool Flip, bool HasBias, bool Accumulate, class X, class Y>
-__device__ __forceinline__ void depthwise(const reprise_convolution_arguments &p) {
-  constexpr int width = Lanes * V, padding = (Kernel - 1) / 2, reach = (strip - 1) * Stride + Kernel;
-  alignas(16) __shared__ float filter[Kernel * Kernel * width];
-  load_filters<C, Kernel * Kernel, width, Flip>(filter, p.weight, blockIdx.y * width);
-  const int lane = threadIdx.x % Lanes * V, channel = blockIdx.y * width + lane;
-  const Index strips = Index(ceiling(p.output_height, strip));
-  const Index item = Index(blockIdx.x) * (tile_threads / Lanes) + threadIdx.x / Lanes;
-  const int x = int(item % Index(p.output_width)), y = int(item / Index(p.output_width) % strips) * strip;
-  const Index n = item / Index(p.output_width) / strips;
-  if (n >= Index(p.batch) || channel >= C)
-    return;
+// One strip: where it starts, and its sums of products.
+template <class Index, int C, int Kernel, int Stride, int V, class X>
+struct depthwise_strip {
+  static constexpr int padding = (Kernel - 1) / 2, reach = (strip - 1) * Stride + Kernel;
+  Index n;
+  int x, y;
   float sum[strip][V];
-#pragma unroll
-  for (int s = 0; s < strip; s++)
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      sum[s][i] = HasBias && channel + i < C ? pointer<const float>(p.bias)[channel + i] : 0x0p+0f;
-  const X *from = pointer<const X>(p.input.data) + n * Index(p.input.image) + channel_offset<V, Index>(p.input, channel);
-  for (int kx = 0; kx < Kernel; kx++) {
-    const int sx = x * Stride - padding + kx;
-    if (sx < 0 || sx >= p.input_width)
-      continue;
-#pragma unroll
-    for (int r = 0; r < reach; r++) {
-      const int sy = y * Stride - padding + r;
-      if (sy < 0 || sy >= p.input_height)
+
+  __device__ __forceinline__ depthwise_strip(const reprise_convolution_arguments &p, Index item) {
+    const Index strips = Index(ceiling(p.output_height, strip));
+    x = int(item % Index(p.output_width));
+    y = int(item / Index(p.output_width) % strips) * strip;
+    n = item / Index(p.output_width) / strips;
+  }
+
+  // filter holds [tap][width], the thread's channels from lane on.
+  __device__ __forceinline__ void accumulate(const reprise_convolution_arguments &p, const float *filter, int width, int lane, int channel) {
+    const X *from = pointer<const X>(p.input.data) + n * Index(p.input.image) + channel_offset<V, Index>(p.input, channel);
+    for (int kx = 0; kx < Kernel; kx++) {
+      const int sx = x * Stride - padding + kx;
+      if (sx < 0 || sx >= p.input_width)
         continue;
-      float v[V];
-      load<V>(v, from + Index(sy) * Index(p.input.row) + Index(sx) * Index(p.input.column));
 #pragma unroll
-      for (int s = 0; s < strip; s++) {
-        const int ky = r - s * Stride;
-        if (ky < 0 || ky >= Kernel)
+      for (int r = 0; r < reach; r++) {
+        const int sy = y * Stride - padding + r;
+        if (sy < 0 || sy >= p.input_height)
           continue;
-        float w[V];
-        load<V>(w, filter + (ky * Kernel + kx) * width + lane);
+        float v[V];
+        widen<V>(v, fetch_channels<C, V>(from + Index(sy) * Index(p.input.row) + Index(sx) * Index(p.input.column), channel));
 #pragma unroll
-        for (int i = 0; i < V; i++)
-          sum[s][i] = fused_multiply_add(v[i], w[i], sum[s][i]);
+        for (int s = 0; s < strip; s++) {
+          const int ky = r - s * Stride;
+          if (ky < 0 || ky >= Kernel)
+            continue;
+          float w[V];
+          load<V>(w, filter + (ky * Kernel + kx) * width + lane);
+#pragma unroll
+          for (int i = 0; i < V; i++)
+            sum[s][i] = fused_multiply_add(v[i], w[i], sum[s][i]);
+        }
       }
     }
   }
+
+  // Writes the strip and sums it on the way.
+  template <bool Accumulate, class Y, class Sums>
+  __device__ __forceinline__ void write(const reprise_convolution_arguments &p, int channel, Sums &total) const {
+    const typename Sums::coefficients coefficients(p, channel);
 #pragma unroll
-  for (int s = 0; s < strip; s++)
-    if (y + s < p.output_height) {
+    for (int s = 0; s < strip; s++) {
+      if (y + s >= p.output_height)
+        break;
       Y *to = pointer<Y>(p.output.data) + pixel_offset(p.output, n, Index(y + s), Index(x)) + channel_offset<V, Index>(p.output, channel);
-      if constexpr (Accumulate) {
-        float old[V];
-        load<V>(old, to);
+      group<typename Sums::below, V> below;
+      if constexpr (Sums::reads_below)
+        below = fetch_channels<C, V>(pointer<const typename Sums::below>(p.below.data) + pixel_offset(p.below, n, Index(y + s), Index(x)) + channel_offset<V, Index>(p.below, channel), channel);
+      float v[V], old[V] = {};
+      if constexpr (Accumulate)
+        widen<V>(old, fetch_channels<C, V>(static_cast<const Y *>(to), channel));
+#pragma unroll
+      for (int i = 0; i < V; i++)
+        v[i] = sum[s][i] + old[i];
+      const group<Y, V> rounded = narrow<Y>(v);
+      *reinterpret_cast<group<Y, V> *>(to) = rounded;
+      widen<V>(v, rounded);
+      total.take(v, below, coefficients);
+    }
+  }
+};
+
+template <class Index, int C, int Kernel, int Stride, int V, int Lanes, bool Flip, bool HasBias, bool Accumulate, class X, class Y, class Sums>
+__device__ __forceinline__ void depthwise(const reprise_convolution_arguments &p) {
+  using sums = typename Sums::template of<C, V, Y>;
+  using part = typename sums::part;
+  constexpr int width = Lanes * V, row_lanes = tile_threads / Lanes;
+  alignas(16) __shared__ float filter[Kernel * Kernel * width];
+  load_filters<C, Kernel * Kernel, width, Flip>(filter, p.weight, blockIdx.y * width);
+  const int lane = threadIdx.x % Lanes * V, channel = blockIdx.y * width + lane;
+  const Index items = Index(p.batch) * Index(ceiling(p.output_height, strip)) * Index(p.output_width);
+  float bias[V] = {};
+  if constexpr (HasBias)
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      bias[i] = channel + i < C ? pointer<const float>(p.bias)[channel + i] : 0x0p+0f;
+  sums total;
+  sums::start(p);
+  if (channel < C)
+    for (Index item = Index(blockIdx.x) * row_lanes + threadIdx.x / Lanes; item < items; item += Index(gridDim.x) * row_lanes) {
+      depthwise_strip<Index, C, Kernel, Stride, V, X> at(p, item);
+#pragma unroll
+      for (int s = 0; s < strip; s++)
 #pragma unroll
         for (int i = 0; i < V; i++)
-          sum[s][i] += old[i];
-      }
-      store<V>(to, sum[s]);
+          at.sum[s][i] = bias[i];
+      at.accumulate(p, filter, width, lane, channel);
+      at.template write<Accumulate, Y>(p, channel, total);
     }
+  if constexpr (sums::wanted) {
+    __shared__ part parts[row_lanes * width];
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      parts[threadIdx.x / Lanes * width + lane + i] = total.result(i);
+    __syncthreads();
+    for (int c = threadIdx.x; c < width; c += tile_threads)
+      if (int(blockIdx.y) * width + c < C)
+        pointer<part>(p.partial)[int64_t(blockIdx.x) * C + blockIdx.y * width + c] = merge_column<row_lanes, width>(parts + c);
+  }
 }
 
 // Input gradient of a stride above 1: each pixel of dX gathers from the outputs
@@ -1555,7 +1692,7 @@ __device__ __forceinline__ void depthwise_gradient_strided(const reprise_convolu
   DX *to = pointer<DX>(p.output.data) + pixel_offset(p.output, n, Index(y), Index(x)) + channel_offset<V, Index>(p.output, channel);
   float sum[V] = {};
   if constexpr (Accumulate)
-    load<V>(sum, to);
+    widen<V>(sum, fetch_channels<C, V>(static_cast<const DX *>(to), channel));
   for (int ky = 0; ky < Kernel; ky++) {
     const int ay = y + padding - ky;
     if (ay < 0 || ay % Stride != 0 || ay / Stride >= p.input_height)
@@ -1565,7 +1702,7 @@ __device__ __forceinline__ void depthwise_gradient_strided(const reprise_convolu
       if (ax < 0 || ax % Stride != 0 || ax / Stride >= p.input_width)
         continue;
       float v[V], w[V];
-      load<V>(v, pointer<const DY>(p.input.data) + pixel_offset(p.input, n, Index(ay / Stride), Index(ax / Stride)) + channel_offset<V, Index>(p.input, channel));
+      widen<V>(v, fetch_channels<C, V>(pointer<const DY>(p.input.data) + pixel_offset(p.input, n, Index(ay / Stride), Index(ax / Stride)) + channel_offset<V, Index>(p.input, channel), channel));
       load<V>(w, filter + (ky * Kernel + kx) * width + lane);
 #pragma unroll
       for (int i = 0; i < V; i++)
@@ -1595,14 +1732,14 @@ __device__ __forceinline__ void depthwise_weight_gradient_partial(const reprise_
       if (sy < 0 || sy >= p.input_height)
         continue;
       float dy[V];
-      load<V>(dy, pointer<const DY>(p.dy.data) + pixel_offset(p.dy, n, row, column) + channel_offset<V, Index>(p.dy, channel));
+      widen<V>(dy, fetch_channels<C, V>(pointer<const DY>(p.dy.data) + pixel_offset(p.dy, n, row, column) + channel_offset<V, Index>(p.dy, channel), channel));
 #pragma unroll
       for (int kx = 0; kx < Kernel; kx++) {
         const int sx = int(column) * Stride - padding + kx;
         if (sx < 0 || sx >= p.input_width)
           continue;
         float x[V];
-        load<V>(x, pointer<const X>(p.x.data) + pixel_offset(p.x, n, Index(sy), Index(sx)) + channel_offset<V, Index>(p.x, channel));
+        widen<V>(x, fetch_channels<C, V>(pointer<const X>(p.x.data) + pixel_offset(p.x, n, Index(sy), Index(sx)) + channel_offset<V, Index>(p.x, channel), channel));
 #pragma unroll
         for (int i = 0; i < V; i++)
           part[kx][i].a = fused_multiply_add(dy[i], x[i], part[kx][i].a);
@@ -1756,6 +1893,168 @@ __device__ __forceinline__ void elementwise(const reprise_elementwise_arguments 
 
 } // namespace reprise
 
+// 3x3 convolution, and its input gradient, of few channels, in 16 bits.
+//
+// Tiling: a block makes 8 x 16 pixels of the result at a time and all its
+// channels. The pixels of the source that they meet, with the halo around them,
+// lie in shared memory once for all taps, and the weights of all taps stay there
+// from tile to tile. Where there is room, the next tile is on its way during the
+// arithmetic.
+// Grid: (tiles or fewer, 1, parity classes). Block: 128 threads. Any grid along x
+// is right, so that other precisions take the same launch with the kernel of
+// convolution.cuh.
+
+namespace reprise {
+
+template <class T, bool Tf32, class Index, class S, bool Gradient, int V, bool HasBias, bool Accumulate, class Y, class Sums>
+struct halo_kernel : convolution_kernel<T, Tf32, Index, S, Gradient, false, true, V, HasBias, Accumulate, Y, Sums> {
+  using base = convolution_kernel<T, Tf32, Index, S, Gradient, false, true, V, HasBias, Accumulate, Y, Sums>;
+  using base::depth;
+  using base::p;
+  using typename base::part;
+  using typename base::result;
+  static constexpr int tile_height = 8, tile_width = 16;
+  static_assert(S::Kernel == 3 && S::Groups == 1 && S::BM == tile_height * tile_width && depth % 16 == 0, "no layer for this kernel");
+  using product = tensor_product<T, Tf32, S::BM, S::BN, depth, false, Gradient>;
+
+  // The source: its first pixel lies `before` above and left of the tile's.
+  static constexpr int stride = Gradient ? 1 : S::Stride, before = Gradient && S::Stride > 1 ? 0 : 1;
+  static constexpr int rows = Gradient && S::Stride > 1 ? tile_height + 1 : (tile_height - 1) * stride + 3;
+  static constexpr int columns = Gradient && S::Stride > 1 ? tile_width + 1 : (tile_width - 1) * stride + 3;
+  static constexpr int most_taps = Gradient && S::Stride > 1 ? 4 : 9;
+  using source_tile = tile<T, rows * columns, depth>;
+
+  static constexpr bool ahead = int(2 * sizeof(source_tile) + most_taps * sizeof(typename product::tile_b) + sizeof(result)) <= ring_bytes;
+  struct apart {
+    source_tile source[2];
+    result tile;
+  };
+  union together {
+    source_tile source[1];
+    result tile;
+  };
+  struct alignas(16) memory {
+    typename product::tile_b weight[most_taps];
+    union {
+      typename choice<ahead, apart, together>::type work;
+      part parts[base::row_lanes * S::BN];
+    };
+  };
+
+  Index n;
+  int y, x; // of the tile's first pixel
+
+  __device__ __forceinline__ explicit halo_kernel(const reprise_convolution_arguments &p) : base(p) {}
+
+  __device__ __forceinline__ Index across() const { return Index(ceiling(this->width_pixels, tile_width)); }
+  __device__ __forceinline__ Index down() const { return Index(ceiling(this->height, tile_height)); }
+  __device__ __forceinline__ Index tiles() const { return Index(p.batch) * down() * across(); }
+
+  __device__ __forceinline__ void enter(Index tile) {
+    x = int(tile % across()) * tile_width;
+    y = int(tile / across() % down()) * tile_height;
+    n = tile / across() / down();
+  }
+
+  // The taps of this parity, and where they are in the source.
+  __device__ __forceinline__ int taps() const { return Gradient ? this->taps_y.count * this->taps_x.count : 9; }
+  __device__ __forceinline__ int tap_row(int t) const { return Gradient ? this->taps_y.base - t / this->taps_x.count + before : t / 3; }
+  __device__ __forceinline__ int tap_column(int t) const { return Gradient ? this->taps_x.base - t % this->taps_x.count + before : t % 3; }
+
+  __device__ __forceinline__ void fill_weights(memory &to) const {
+    for (int t = 0; t < taps(); t++) {
+      const int across = Gradient ? this->taps_x.count : 3;
+      const int ky = Gradient ? this->taps_y.first + t / across * S::Stride : t / across, kx = Gradient ? this->taps_x.first + t % across * S::Stride : t % across;
+      const T *weight = pointer<const T>(p.weight) + (ky * 3 + kx) * S::CO * base::padded;
+      constexpr int chunks = (Gradient ? S::BN : depth) / chunk<T>;
+      for (int c = threadIdx.x; c < product::tile_b::chunks; c += tile_threads) {
+        const int row = c / chunks, column = c % chunks * chunk<T>;
+        const bool exists = row < S::CO && column < base::padded;
+        bring<true>(to.weight[t].at(row, column), weight + (exists ? row * base::padded + column : 0), exists ? chunk<T> : 0, 1);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void fill_source(source_tile &to) const {
+    constexpr int across = depth / chunk<T>;
+    const T *from = pointer<const T>(p.input.data) + n * Index(p.input.image);
+    const int first_y = y * stride - before, first_x = x * stride - before, channel = threadIdx.x % across * chunk<T>;
+    for (int i = threadIdx.x / across; i < rows * columns; i += tile_threads / across) {
+      const int sy = first_y + i / columns, sx = first_x + i % columns;
+      const bool inside = sy >= 0 && sy < p.input_height && sx >= 0 && sx < p.input_width;
+      bring<true>(to.at(i, channel), from + (inside ? Index(sy) * Index(p.input.row) + Index(sx) * Index(p.input.column) + Index(channel) : 0), inside ? chunk<T> : 0, 1);
+    }
+  }
+
+  __device__ __forceinline__ void accumulate(product &sum, source_tile &source, memory &shared) const {
+    const int lane = threadIdx.x % 32, row = product::first_row() / tile_width;
+#pragma unroll
+    for (int t = 0; t < most_taps; t++) {
+      if (t >= taps())
+        break;
+      const int first = tap_row(t) * columns + tap_column(t) + lane % 16 * stride;
+      sum.accumulate_rows([&](int i, int k) { return shared_address(source.at(first + (row + i) * stride * columns, k + lane / 16 * 8)); }, shared.weight[t]);
+    }
+  }
+
+  // Rows of the tile, for convolution_kernel::write.
+  __device__ __forceinline__ bool exists(int m) const { return y + m / tile_width < this->height && x + m % tile_width < this->width_pixels; }
+  __device__ __forceinline__ Index place(const reprise_map &map, int m) const { return base::place(map, n, Index(y + m / tile_width), Index(x + m % tile_width)); }
+};
+
+template <class T, bool Tf32, class Index, class S, bool Gradient, int V, bool HasBias, bool Accumulate, class Y, class Sums>
+__device__ __forceinline__ void convolution_halo(const reprise_convolution_arguments &p) {
+  if constexpr (sizeof(T) != 2) {
+    convolution<T, Tf32, Index, S, Gradient, false, true, V, HasBias, Accumulate, Y, Sums>(p);
+  } else {
+    using kernel = halo_kernel<T, Tf32, Index, S, Gradient, V, HasBias, Accumulate, Y, Sums>;
+    constexpr bool ahead = kernel::ahead;
+    __shared__ typename kernel::memory shared;
+    kernel k(p);
+    typename kernel::sums total;
+    kernel::sums::start(p);
+    const Index tiles = k.tiles();
+    k.fill_weights(shared);
+    auto fill = [&](Index tile, int buffer) {
+      if (tile < tiles) {
+        k.enter(tile);
+        k.fill_source(shared.work.source[buffer]);
+      }
+      copy_commit();
+    };
+    fill(blockIdx.x, 0);
+    int buffer = 0;
+    for (Index tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+      if constexpr (ahead)
+        fill(tile + gridDim.x, 1 - buffer);
+      copy_wait<ahead ? 1 : 0>();
+      __syncthreads(); // the source has arrived for all
+      k.enter(tile);
+      typename kernel::product sum;
+      sum.clear();
+      k.accumulate(sum, shared.work.source[buffer], shared);
+      if constexpr (!ahead)
+        __syncthreads(); // all have left the source, where the result goes
+      sum.each([&](int m, int n, float v0, float v1) {
+        const float v[2] = {v0, v1};
+        store<2>(shared.work.tile.at(m, n), v);
+      });
+      __syncthreads();
+      k.write(k, shared.work.tile, total);
+      __syncthreads(); // the result has been read, and all have left the source
+      if constexpr (ahead)
+        buffer = 1 - buffer;
+      else
+        fill(tile + gridDim.x, 0);
+    }
+    copy_wait<0>();
+    if constexpr (kernel::sums::wanted)
+      k.write_sums(shared.parts, total);
+  }
+}
+
+} // namespace reprise
+
 // 8-bit pixels (N, H, W, RGB) into a map (N, 3, H, W): each becomes code/255,
 // rounded once. One thread a pixel; neighbours in a warp are neighbours in
 // memory on both sides.
@@ -1780,7 +2079,7 @@ __device__ __forceinline__ void write_images(const reprise_images_arguments &p) 
 // Batched matrix products, for attention.
 //
 // Tiling: 64 x BN of Y a block, the depth in steps of tile_depth through a ring
-// of three stages. A and B are brought as they lie in memory: along the depth
+// of stages. A and B are brought as they lie in memory: along the depth
 // or along their other dimension, whichever is contiguous (ByDepth: the other),
 // and turned on the way to the tensor cores. Whether 16-byte copies are aligned
 // may depend on the sizes of a call: attention over a map has as many columns as
@@ -1846,6 +2145,7 @@ __device__ __forceinline__ void matmul(const reprise_matmul_arguments &p) {
     typename product::tile_a a;
     typename product::tile_b b;
   };
+  constexpr int stages = int(sizeof(stage)) * 4 <= ring_bytes ? 4 : 3;
   __shared__ stage ring[stages];
   const Index outer = Index(blockIdx.z) / Index(p.extent[1]), inner = Index(blockIdx.z) % Index(p.extent[1]);
   const A *a = pointer<const A>(p.a.data) + outer * Index(p.a.stride[0]) + inner * Index(p.a.stride[1]);
@@ -2203,7 +2503,7 @@ __device__ __forceinline__ void batch_statistics_partial(const reprise_channel_a
 #pragma unroll
       for (int r = 0; r < 4; r++)
         if (row + r * step < end) {
-          load<V>(x[r], pointer<const X>(p.x.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride));
+          widen<V>(x[r], fetch_channels<C, V>(pointer<const X>(p.x.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride), channel));
           count++;
         }
       const float weight = divide(0x1p+0f, float(count));
@@ -2238,6 +2538,13 @@ __device__ __forceinline__ void batch_statistics_finish(const reprise_channel_ar
   __shared__ float centre[finish_channels];
   moments part[finish_rows];
   load_partial<C>(part, p.partial, p.rows);
+  // What the end needs is on its way from the start.
+  const int channel = blockIdx.x * finish_channels + threadIdx.x;
+  const bool writes = threadIdx.x < finish_channels && channel < C;
+  float *running_mean = pointer<float>(p.running_mean) + channel;
+  float *running_variance = pointer<float>(p.running_variance) + channel;
+  const float old_mean = writes ? *running_mean : 0x0p+0f, old_variance = writes ? *running_variance : 0x0p+0f;
+  const float weight = Cumulative ? divide(0x1p+0f, float(*pointer<const int64_t>(p.batches))) : float_from_bits(Momentum);
   two_sums sum[1] = {};
 #pragma unroll
   for (int i = 0; i < finish_rows; i++)
@@ -2254,17 +2561,13 @@ __device__ __forceinline__ void batch_statistics_finish(const reprise_channel_ar
     sum[0].a += fused_multiply_add(part[i].count * d, d, part[i].squares);
   }
   const float squares = merge_rows<finish_channels>(sum, shared).a, count = first.a;
-  const int channel = blockIdx.x * finish_channels + threadIdx.x;
-  if (threadIdx.x >= finish_channels || channel >= C)
+  if (!writes)
     return;
   pointer<float>(p.mean)[channel] = mean;
   pointer<float>(p.rstd)[channel] = divide(0x1p+0f, square_root(divide(squares, count) + float_from_bits(Epsilon)));
   const float unbiased = divide(squares, count > 0x1p+0f ? count - 0x1p+0f : 0x1p+0f);
-  const float weight = Cumulative ? divide(0x1p+0f, float(*pointer<const int64_t>(p.batches))) : float_from_bits(Momentum);
-  float *running_mean = pointer<float>(p.running_mean) + channel;
-  float *running_variance = pointer<float>(p.running_variance) + channel;
-  *running_mean = (0x1p+0f - weight) * *running_mean + weight * mean;
-  *running_variance = (0x1p+0f - weight) * *running_variance + weight * unbiased;
+  *running_mean = (0x1p+0f - weight) * old_mean + weight * mean;
+  *running_variance = (0x1p+0f - weight) * old_variance + weight * unbiased;
 }
 
 // What evaluation normalises with. One thread a channel.
@@ -2295,8 +2598,8 @@ __device__ __forceinline__ void normalize_reduce_partial(const reprise_channel_a
 #pragma unroll
       for (int r = 0; r < together; r++)
         if (row + r * step < end) {
-          xs[r] = fetch<V>(pointer<const X>(p.x.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride));
-          dys[r] = fetch<V>(pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride));
+          xs[r] = fetch_channels<C, V>(pointer<const X>(p.x.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride), channel);
+          dys[r] = fetch_channels<C, V>(pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride), channel);
         }
 #pragma unroll
       for (int r = 0; r < together; r++) {
@@ -2441,28 +2744,17 @@ struct weight_gradient_kernel {
     }
   }
 
-  // One chunk of a narrow layer: weights first to first + chunk of an output
-  // channel, [input channel][tap], under one pixel of dY.
-  __device__ __forceinline__ reprise::group<T, chunk<T>> gather(const pixel_walk<Index, BK> &at, int first) const {
-    reprise::group<T, chunk<T>> g = {};
-    const Index image = at.n * Index(p.x.image);
-#pragma unroll
-    for (int e = 0; e < chunk<T>; e++) {
-      const int weight = first + e, input = weight / kernel_taps;
-      const int y = at.y * S::Stride - S::Padding + weight % kernel_taps / S::Kernel, x = at.x * S::Stride - S::Padding + weight % S::Kernel;
-      if (weight < inputs && at.pixel < end && y >= 0 && y < p.input_height && x >= 0 && x < p.input_width)
-        g.element[e] = pointer<const T>(p.x.data)[image + Index(y) * Index(p.x.row) + Index(x) * Index(p.x.column) + Index(group * S::CI + input) * Index(p.x.channel)];
-    }
-    return g;
-  }
-
   __device__ __forceinline__ void fill_x(tile_x &to, int tap) const {
     if constexpr (Narrow) {
       const int column = threadIdx.x % across_x * chunk<T>;
+      const narrow_chunk<T, Index, S> columns(p.x, group, first_input + column);
 #pragma unroll
-      for (int i = 0; i < copies_x; i++)
+      for (int i = 0; i < copies_x; i++) {
+        const pixel_walk<Index, BK> &at = walk_x[i];
+        const source<Index> window = {at.n * Index(p.x.image), at.y * S::Stride - S::Padding, at.x * S::Stride - S::Padding, at.pixel < end};
         if (tile_x::chunks % tile_threads == 0 || row_x(i) < BK)
-          *reinterpret_cast<reprise::group<T, chunk<T>> *>(to.at(row_x(i), column)) = gather(walk_x[i], first_input + column);
+          columns.copy(to.at(row_x(i), column), p.x, window, p.input_height, p.input_width);
+      }
     } else {
       copy_x(to, tap);
     }
@@ -2625,30 +2917,6 @@ extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_obb_65f26
   batch_statistics_finish<8, 0x3727c5acu, 0x3dcccccdu, false>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_obb_65f26fa7_network_batch_statistics_partial_1_128_8_16_e)(const __grid_constant__ reprise_channel_arguments p) {
-  batch_statistics_partial<index_t, 1, 128, 8, 16, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_obb_65f26fa7_network_batch_statistics_partial_1_16_8_2_e)(const __grid_constant__ reprise_channel_arguments p) {
-  batch_statistics_partial<index_t, 1, 16, 8, 2, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_obb_65f26fa7_network_batch_statistics_partial_1_21_8_4_e)(const __grid_constant__ reprise_channel_arguments p) {
-  batch_statistics_partial<index_t, 1, 21, 8, 4, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_obb_65f26fa7_network_batch_statistics_partial_1_32_8_4_e)(const __grid_constant__ reprise_channel_arguments p) {
-  batch_statistics_partial<index_t, 1, 32, 8, 4, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_obb_65f26fa7_network_batch_statistics_partial_1_42_8_8_e)(const __grid_constant__ reprise_channel_arguments p) {
-  batch_statistics_partial<index_t, 1, 42, 8, 8, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_obb_65f26fa7_network_batch_statistics_partial_1_64_8_8_e)(const __grid_constant__ reprise_channel_arguments p) {
-  batch_statistics_partial<index_t, 1, 64, 8, 8, element>(p);
-}
-
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_obb_65f26fa7_network_channel_sum_finish_15_n)(const __grid_constant__ reprise_channel_arguments p) {
   channel_sum_finish<15, false>(p);
 }
@@ -2701,7 +2969,7 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65
   convolution<element, tf32, index_t, convolution_shape<128, 32, 1, 1, 1, 128, 32>, false, false, true, 8, false, false, element, statistics_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_128_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_128_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   convolution<element, tf32, index_t, convolution_shape<128, 32, 1, 1, 1, 128, 64>, true, false, true, 8, false, false, element, no_sums>(p);
 }
 
@@ -2757,38 +3025,6 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65
   convolution<element, tf32, index_t, convolution_shape<16, 16, 1, 1, 1, 128, 16>, true, false, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_128_16_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, false, false, true, 8, false, false, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, false, false, true, 8, false, false, element, statistics_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, true, false, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_128_16_y_n_y_8_n_y_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, true, false, true, 8, false, true, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_64_16_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 64, 16>, false, false, true, 8, false, false, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_64_16_n_n_y_8_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 64, 16>, false, false, true, 8, false, false, element, statistics_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_64_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 64, 16>, true, false, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_16_16_3_1_1_64_16_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 64, 16>, true, false, true, 8, false, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
-}
-
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_16_1_1_1_1_128_16_n_n_y_1_y_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   convolution<element, tf32, index_t, convolution_shape<16, 1, 1, 1, 1, 128, 16>, false, false, true, 1, true, false, element, no_sums>(p);
 }
@@ -2817,20 +3053,20 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65
   convolution<element, tf32, index_t, convolution_shape<192, 128, 1, 1, 1, 64, 32>, false, false, true, 8, false, false, element, statistics_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_192_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<192, 128, 1, 1, 1, 64, 32>, true, false, true, 8, false, false, element, no_sums>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution<element, tf32, index_t, convolution_shape<192, 128, 1, 1, 1, 64, 64>, true, false, true, 8, false, false, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_192_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_192_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   convolution<element, tf32, index_t, convolution_shape<192, 64, 1, 1, 1, 128, 64>, true, false, true, 8, false, false, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_192_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<192, 64, 1, 1, 1, 64, 32>, false, false, true, 8, false, false, element, no_sums>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution<element, tf32, index_t, convolution_shape<192, 64, 1, 1, 1, 64, 64>, false, false, true, 8, false, false, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_192_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<192, 64, 1, 1, 1, 64, 32>, false, false, true, 8, false, false, element, statistics_sums>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution<element, tf32, index_t, convolution_shape<192, 64, 1, 1, 1, 64, 64>, false, false, true, 8, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_21_15_1_1_1_64_16_n_n_y_1_y_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
@@ -2885,8 +3121,8 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65
   convolution<element, tf32, index_t, convolution_shape<256, 128, 1, 1, 1, 64, 32>, false, false, true, 8, false, false, element, statistics_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_256_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<256, 128, 1, 1, 1, 64, 32>, true, false, true, 8, false, false, element, no_sums>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution<element, tf32, index_t, convolution_shape<256, 128, 1, 1, 1, 64, 64>, true, false, true, 8, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
@@ -2947,26 +3183,6 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   convolution<element, tf32, index_t, convolution_shape<32, 32, 1, 1, 1, 64, 32>, true, false, true, 8, false, false, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 64, 32>, false, false, true, 8, false, false, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_32_32_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 64, 32>, false, false, true, 8, false, false, element, statistics_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 64, 32>, true, false, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 64, 32>, true, false, true, 8, false, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_32_32_3_1_1_64_32_y_n_y_8_n_y_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 64, 32>, true, false, true, 8, false, true, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
@@ -3045,19 +3261,19 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65
   convolution<element, tf32, index_t, convolution_shape<48, 32, 1, 1, 1, 128, 32>, false, false, true, 8, false, false, element, statistics_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_48_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_48_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   convolution<element, tf32, index_t, convolution_shape<48, 32, 1, 1, 1, 128, 64>, true, false, true, 8, false, false, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   convolution<element, tf32, index_t, convolution_shape<48, 64, 1, 1, 1, 128, 64>, false, false, true, 8, false, false, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   convolution<element, tf32, index_t, convolution_shape<48, 64, 1, 1, 1, 128, 64>, false, false, true, 8, false, false, element, statistics_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   convolution<element, tf32, index_t, convolution_shape<48, 64, 1, 1, 1, 128, 64>, true, false, true, 8, false, false, element, no_sums>(p);
 }
 
@@ -3085,8 +3301,8 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65
   convolution<element, tf32, index_t, convolution_shape<64, 128, 3, 2, 1, 64, 32>, false, false, true, 8, false, false, element, statistics_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_128_3_2_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<64, 128, 3, 2, 1, 64, 32>, true, false, true, 8, false, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution<element, tf32, index_t, convolution_shape<64, 128, 3, 2, 1, 64, 64>, true, false, true, 8, false, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_1_1_1_1_64_16_n_n_y_1_y_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
@@ -3109,8 +3325,8 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65
   convolution<element, tf32, index_t, convolution_shape<64, 21, 1, 1, 1, 64, 32>, false, false, true, 8, false, false, element, statistics_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<64, 21, 1, 1, 1, 64, 32>, true, false, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution<element, tf32, index_t, convolution_shape<64, 21, 1, 1, 1, 64, 64>, true, false, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
@@ -3121,12 +3337,12 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65
   convolution<element, tf32, index_t, convolution_shape<64, 32, 1, 1, 1, 64, 32>, false, false, true, 8, false, false, element, statistics_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<64, 32, 1, 1, 1, 64, 32>, true, false, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
-}
-
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   convolution<element, tf32, index_t, convolution_shape<64, 32, 1, 1, 1, 64, 32>, true, false, true, 8, false, true, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution<element, tf32, index_t, convolution_shape<64, 32, 1, 1, 1, 64, 64>, true, false, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
@@ -3145,7 +3361,19 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65
   convolution<element, tf32, index_t, convolution_shape<64, 64, 1, 1, 1, 64, 32>, true, false, true, 8, false, false, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution<element, tf32, index_t, convolution_shape<64, 64, 1, 1, 1, 64, 64>, false, false, true, 8, false, false, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution<element, tf32, index_t, convolution_shape<64, 64, 1, 1, 1, 64, 64>, false, false, true, 8, false, false, element, statistics_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution<element, tf32, index_t, convolution_shape<64, 64, 1, 1, 1, 64, 64>, true, false, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
   convolution<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 128, 64>, true, false, true, 8, false, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
@@ -3157,8 +3385,16 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65
   convolution<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 64, 32>, false, false, true, 8, false, false, element, statistics_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_64_3_2_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 64, 32>, true, false, true, 8, false, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 64, 64>, false, false, true, 8, false, false, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 64, 64>, false, false, true, 8, false, false, element, statistics_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_64_64_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 64, 64>, true, false, true, 8, false, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
@@ -3167,10 +3403,6 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   convolution<element, tf32, index_t, convolution_shape<8, 16, 3, 2, 1, 128, 16>, false, false, true, 8, false, false, element, statistics_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_8_16_3_2_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<8, 16, 3, 2, 1, 128, 16>, true, false, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
@@ -3189,76 +3421,156 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65
   convolution<element, tf32, index_t, convolution_shape<8, 8, 3, 1, 1, 128, 16>, true, false, true, 8, false, true, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_96_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<96, 64, 1, 1, 1, 64, 32>, false, false, true, 8, false, false, element, no_sums>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution<element, tf32, index_t, convolution_shape<96, 64, 1, 1, 1, 64, 64>, false, false, true, 8, false, false, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_96_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  convolution<element, tf32, index_t, convolution_shape<96, 64, 1, 1, 1, 64, 32>, false, false, true, 8, false, false, element, statistics_sums>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution<element, tf32, index_t, convolution_shape<96, 64, 1, 1, 1, 64, 64>, false, false, true, 8, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   convolution<element, tf32, index_t, convolution_shape<96, 64, 1, 1, 1, 64, 64>, true, false, true, 8, false, false, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_n_n_n_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  depthwise<index_t, 128, 3, 1, 4, 16, false, false, false, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution_halo<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, false, 8, false, false, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_y_n_n_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  depthwise<index_t, 128, 3, 1, 4, 16, true, false, false, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution_halo<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, false, 8, false, false, element, statistics_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_y_n_y_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  depthwise<index_t, 128, 3, 1, 4, 16, true, false, true, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution_halo<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_16_3_1_4_4_n_n_n_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  depthwise<index_t, 16, 3, 1, 4, 4, false, false, false, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution_halo<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, true, 8, false, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_16_3_1_4_4_y_n_n_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  depthwise<index_t, 16, 3, 1, 4, 4, true, false, false, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution_halo<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, true, 8, false, true, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_21_3_1_4_8_n_n_n_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  depthwise<index_t, 21, 3, 1, 4, 8, false, false, false, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution_halo<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, false, 8, false, false, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_21_3_1_4_8_y_n_n_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  depthwise<index_t, 21, 3, 1, 4, 8, true, false, false, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution_halo<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, false, 8, false, false, element, statistics_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_n_n_n_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  depthwise<index_t, 32, 3, 1, 4, 8, false, false, false, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution_halo<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_y_n_n_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  depthwise<index_t, 32, 3, 1, 4, 8, true, false, false, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution_halo<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, true, 8, false, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_y_n_y_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  depthwise<index_t, 32, 3, 1, 4, 8, true, false, true, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution_halo<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, true, 8, false, true, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_42_3_1_4_16_n_n_n_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  depthwise<index_t, 42, 3, 1, 4, 16, false, false, false, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_obb_65f26fa7_network_convolution_halo_e_shape_8_16_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  convolution_halo<element, tf32, index_t, convolution_shape<8, 16, 3, 2, 1, 128, 16>, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_42_3_1_4_16_y_n_n_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  depthwise<index_t, 42, 3, 1, 4, 16, true, false, false, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 128, 3, 1, 4, 16, false, false, false, element, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_n_n_n_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  depthwise<index_t, 64, 3, 1, 4, 16, false, false, false, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 128, 3, 1, 4, 16, false, false, false, element, element, statistics_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_y_n_n_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  depthwise<index_t, 64, 3, 1, 4, 16, true, false, false, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 128, 3, 1, 4, 16, true, false, false, element, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_y_n_y_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  depthwise<index_t, 64, 3, 1, 4, 16, true, false, true, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_y_n_y_e_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 128, 3, 1, 4, 16, true, false, true, element, element, gradient_sums<silu, 0x00000000u, element>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 128, 3, 1, 4, 16, true, false, true, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 16, 3, 1, 4, 4, false, false, false, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 16, 3, 1, 4, 4, false, false, false, element, element, statistics_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 16, 3, 1, 4, 4, true, false, false, element, element, gradient_sums<silu, 0x00000000u, element>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 21, 3, 1, 4, 8, false, false, false, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 21, 3, 1, 4, 8, false, false, false, element, element, statistics_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 21, 3, 1, 4, 8, true, false, false, element, element, gradient_sums<silu, 0x00000000u, element>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 32, 3, 1, 4, 8, false, false, false, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 32, 3, 1, 4, 8, false, false, false, element, element, statistics_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 32, 3, 1, 4, 8, true, false, false, element, element, gradient_sums<silu, 0x00000000u, element>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 32, 3, 1, 4, 8, true, false, false, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 32, 3, 1, 4, 8, true, false, true, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 42, 3, 1, 4, 16, false, false, false, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 42, 3, 1, 4, 16, false, false, false, element, element, statistics_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 42, 3, 1, 4, 16, true, false, false, element, element, gradient_sums<silu, 0x00000000u, element>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 64, 3, 1, 4, 16, false, false, false, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 64, 3, 1, 4, 16, false, false, false, element, element, statistics_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 64, 3, 1, 4, 16, true, false, false, element, element, gradient_sums<silu, 0x00000000u, element>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 64, 3, 1, 4, 16, true, false, false, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  depthwise<index_t, 64, 3, 1, 4, 16, true, false, true, element, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_obb_65f26fa7_network_depthwise_weight_gradient_partial_128_3_1_4_32_e_e)(const __grid_constant__ reprise_weight_gradient_arguments p) {
@@ -3537,151 +3849,151 @@ extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_obb_65f26
   upsample_gradient<index_t, 64, 8, true, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<128, 128, 1, 1, 1, 64, 64>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<128, 32, 1, 1, 1, 64, 64>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<128, 42, 1, 1, 1, 64, 64>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<128, 64, 1, 1, 1, 64, 64>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_16_15_1_1_1_64_16_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_16_15_1_1_1_64_16_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<16, 15, 1, 1, 1, 64, 16>, 1, false, true, false>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<16, 16, 1, 1, 1, 64, 16>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 64, 16>, 9, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_16_1_1_1_1_64_16_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_16_1_1_1_1_64_16_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<16, 1, 1, 1, 1, 64, 16>, 1, false, true, false>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<16, 4, 1, 1, 1, 64, 16>, 1, false, true, false>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<192, 128, 1, 1, 1, 64, 64>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<192, 64, 1, 1, 1, 64, 64>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_21_15_1_1_1_64_32_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_21_15_1_1_1_64_32_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<21, 15, 1, 1, 1, 64, 32>, 1, false, true, false>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<21, 21, 1, 1, 1, 64, 32>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<21, 4, 1, 1, 1, 64, 32>, 1, false, true, false>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<24, 32, 1, 1, 1, 64, 32>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<256, 128, 1, 1, 1, 64, 64>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<32, 16, 1, 1, 1, 64, 32>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_32_1_1_1_1_64_32_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_32_1_1_1_1_64_32_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<32, 1, 1, 1, 1, 64, 32>, 1, false, true, false>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<32, 32, 1, 1, 1, 64, 32>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 64, 32>, 3, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<32, 32, 3, 2, 1, 64, 32>, 3, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_3_8_3_2_1_64_32_1_y_n_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_3_8_3_2_1_64_32_1_y_n_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<3, 8, 3, 2, 1, 64, 32>, 1, true, false, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_42_15_1_1_1_64_64_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_42_15_1_1_1_64_64_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<42, 15, 1, 1, 1, 64, 64>, 1, false, true, false>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<42, 42, 1, 1, 1, 64, 64>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<42, 4, 1, 1, 1, 64, 64>, 1, false, true, false>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<48, 32, 1, 1, 1, 64, 64>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<48, 64, 1, 1, 1, 64, 64>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<64, 128, 1, 1, 1, 64, 64>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<64, 128, 3, 2, 1, 64, 64>, 3, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_64_1_1_1_1_64_64_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_64_1_1_1_1_64_64_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<64, 1, 1, 1, 1, 64, 64>, 1, false, true, false>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<64, 21, 1, 1, 1, 64, 64>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<64, 32, 1, 1, 1, 64, 64>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<64, 64, 1, 1, 1, 64, 64>, 1, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 64, 64>, 3, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<8, 16, 3, 2, 1, 64, 16>, 9, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<8, 8, 3, 1, 1, 64, 16>, 9, false, true, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_65f26fa7_network_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   weight_gradient_partial<element, tf32, index_t, convolution_shape<96, 64, 1, 1, 1, 64, 64>, 1, false, true, true>(p);
 }
 
