@@ -24,7 +24,7 @@ check: ## fail when a generated package is stale
 lint: ## formatting, vet, staticcheck, and clang-format for C and CUDA
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))" && $(GO) vet ./...
 	$(GO) run honnef.co/go/tools/cmd/staticcheck ./...
-	clang-format-19 --dry-run -Werror $(C_FILES)
+	@clang-format-19 --dry-run -Werror $(C_FILES)
 
 bench: ## speed of the host back end
 	$(GO) test -run '^$$' -bench . -benchtime 3x ./runtime/host ./internal/optim ./tasks/obb/objective
