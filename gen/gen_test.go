@@ -61,11 +61,18 @@ func TestDefinitionsThatFail(t *testing.T) {
 func newModule(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
+	newModuleAt(t, dir)
+	return dir
+}
+
+// newModuleAt writes the files of a module that uses this one. They may name
+// this one relative to the folder, so they are written where they stay.
+func newModuleAt(t *testing.T, dir string) {
+	t.Helper()
 	goMod, goSum, err := scaffold.Module(context.Background(), "example.com/consumer", dir)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), goMod, 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), goSum, 0o644))
-	return dir
 }
 
 // generate writes a package and gives its files.

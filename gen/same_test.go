@@ -49,12 +49,10 @@ func TestSameInputSameBytes(t *testing.T) {
 func TestSameBytesFromAnywhere(t *testing.T) {
 	var trees []map[string]string
 	for _, place := range []string{"a/x", "b y/z"} {
-		root := newModule(t)
+		root := t.TempDir()
 		dir := filepath.Join(root, filepath.FromSlash(place))
 		copyTree(t, "testdata/language", filepath.Join(dir, "definition"))
-		for _, name := range []string{"go.mod", "go.sum"} {
-			require.NoError(t, os.Rename(filepath.Join(root, name), filepath.Join(dir, name)))
-		}
+		newModuleAt(t, dir)
 		changes, err := gen.Plan(context.Background(), gen.Config{Dir: dir, Patterns: []string{"./definition"}, Out: "generated/task"})
 		require.NoError(t, err)
 		require.NoError(t, changes[0].Write())
