@@ -27,7 +27,7 @@ Kernel images that were compiled from other source than what is generated are
 removed; -images compiles new ones (see reprise image).`,
 		Example: `  reprise gen ./tasks/detect ./tasks/obb
   reprise gen -check -out generated/obb ./tasks/obb`,
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeastOne("name the packages with the definitions, such as ./tasks/obb"),
 		RunE: func(command *cobra.Command, patterns []string) error {
 			config.Patterns = patterns
 			changes, err := gen.Plan(command.Context(), config)

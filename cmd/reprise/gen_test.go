@@ -111,7 +111,7 @@ func TestWrongCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no pattern":       {[]string{"gen"}, "requires at least 1 arg"},
+		"no pattern":       {[]string{"gen"}, "no argument is given; name the packages with the definitions"},
 		"no such package":  {[]string{"gen", "-out", dir + "/x", "./missing"}, "missing"},
 		"no package name":  {[]string{"gen", "-out", dir + "/a-b", language}, `-out ` + dir + `/a-b: "a-b" cannot be the name of an imported Go package`},
 		"unknown flag":     {[]string{"gen", "-chek", language}, "unknown flag --chek; did you mean --check?"},

@@ -26,7 +26,7 @@ beside the kernels' source, where builds with -tags cuda embed it. It carries th
 digest of that source: an image of other source is refused when it is loaded.`,
 		Example: `  reprise image generated/obb
   reprise image -compiler clang -precisions fp32 generated/detect generated/obb`,
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeastOne("name the folders of generated packages, such as generated/obb"),
 		RunE: func(command *cobra.Command, folders []string) error {
 			config, err := imageConfig(command.Context(), compiler, precisions, wide)
 			if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -50,4 +51,14 @@ func newRootCommand() *cobra.Command {
 		newVerifyCommand(),
 	)
 	return root
+}
+
+// atLeastOne refuses a command line without arguments and tells the remedy.
+func atLeastOne(remedy string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return errors.New("no argument is given; " + remedy)
+		}
+		return nil
+	}
 }
