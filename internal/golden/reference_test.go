@@ -1,33 +1,27 @@
 package golden
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// referenceVariable names the directory of the full reference files, which are
-// too large to keep beside the code.
-const referenceVariable = "REPRISE_GOLDEN"
+// references is the directory of the full reference files.
+const references = "../verify/testdata"
 
 // Every full reference file reads, and every target in it is built exactly.
 func TestFullReferences(t *testing.T) {
-	directory := os.Getenv(referenceVariable)
-	if directory == "" {
-		t.Skipf("set %s to the directory of the full reference files", referenceVariable)
-	}
-	cases, err := filepath.Glob(filepath.Join(directory, "*-seed11.json"))
+	cases, err := filepath.Glob(filepath.Join(references, "[dops]*-t.json"))
 	require.NoError(t, err)
-	require.NotEmpty(t, cases)
+	require.Len(t, cases, 4)
 	for _, path := range cases {
 		_, err := ReadCase(path)
 		require.NoError(t, err)
 	}
-	trajectories, err := filepath.Glob(filepath.Join(directory, "trajectory-*.json"))
+	trajectories, err := filepath.Glob(filepath.Join(references, "trajectory-*.json"))
 	require.NoError(t, err)
-	require.NotEmpty(t, trajectories)
+	require.Len(t, trajectories, 4)
 	for _, path := range trajectories {
 		trajectory, err := ReadTrajectory(path)
 		require.NoError(t, err)

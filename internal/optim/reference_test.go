@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,22 +17,17 @@ import (
 	"github.com/reprise-ml/reprise/runtime/replay"
 )
 
-// referenceVariable names the directory of the full reference files, which are
-// too large to keep beside the code.
-const referenceVariable = "REPRISE_GOLDEN"
+// references is the directory of the full reference files.
+const references = "../verify/testdata"
 
 // The reference trajectories contain small tensors of which every element is
 // sampled: biases, a flow gain, a one-row matrix. Fed with their gradients, the
 // optimizer, clipping, schedule and moving average must reproduce them over all
 // steps.
 func TestTrajectories(t *testing.T) {
-	directory := os.Getenv(referenceVariable)
-	if directory == "" {
-		t.Skipf("set %s to the directory of the full reference files", referenceVariable)
-	}
-	paths, err := filepath.Glob(filepath.Join(directory, "trajectory-*.json"))
+	paths, err := filepath.Glob(filepath.Join(references, "trajectory-*.json"))
 	require.NoError(t, err)
-	require.NotEmpty(t, paths)
+	require.Len(t, paths, 4)
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			trajectory, err := golden.ReadTrajectory(path)
