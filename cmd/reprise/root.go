@@ -39,6 +39,7 @@ func newRootCommand() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(run.SuggestFlag)
 	root.AddCommand(
+		newBenchCommand(),
 		newDataCommand(),
 		newGenCommand(),
 		newImageCommand(),

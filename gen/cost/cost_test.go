@@ -49,3 +49,25 @@ func TestCountsByHand(t *testing.T) {
 	_, err = cost.Programs(plan, ir.Sizes{Batch: 2, Height: 7, Width: 8})
 	require.ErrorContains(t, err, "multiple")
 }
+
+// A 1x1 convolution of two images: image, weight and result once each, and the
+// gradient of the weight; a bias is added by reading it.
+func TestTrafficByHand(t *testing.T) {
+	defined, err := stage.Define("network", func(b *stage.Builder) {
+		x := b.Input("image", stage.Shape{stage.Batch, 3, stage.Height, stage.Width})
+		b.Output("y", b.Conv2d(x, stage.Conv{Out: 8, Kernel: 1}))
+	}).Build()
+	require.NoError(t, err)
+	plan, err := pass.Run(defined, nil)
+	require.NoError(t, err)
+	sizes := ir.Sizes{Batch: 2, Height: 4, Width: 4}
+	const x, weight, y = 2 * 3 * 4 * 4, 8 * 3, 2 * 8 * 4 * 4
+	bytes, err := cost.Traffic(plan, plan.Forward, sizes, 2)
+	require.NoError(t, err)
+	require.Equal(t, 2*x+4*weight+2*y, bytes, "weights have four bytes in every precision")
+	bytes, err = cost.Traffic(plan, plan.Backward[0].Ops, sizes, 4)
+	require.NoError(t, err)
+	require.Equal(t, 4*(x+weight+y), bytes)
+	_, err = cost.Traffic(plan, plan.Forward, ir.Sizes{}, 2)
+	require.Error(t, err)
+}

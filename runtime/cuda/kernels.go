@@ -8,6 +8,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"time"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -37,11 +38,16 @@ func (s *stage) variant() string {
 func (s *stage) loadKernels(wide bool) (*kernels, error) {
 	k := &kernels{device: s.device}
 	var err error
+	start := time.Now()
 	k.reserved, err = s.device.reserving(func() error { return s.findKernels(k, wide) })
 	if err != nil {
 		return nil, errors.Join(err, k.unload())
 	}
-	s.device.count(func(c *device.Counters) { c.Reserved += k.reserved })
+	took := time.Since(start)
+	s.device.count(func(c *device.Counters) {
+		c.Reserved += k.reserved
+		c.Loading += took
+	})
 	return k, nil
 }
 

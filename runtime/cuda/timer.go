@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"gorgonia.org/cu"
+
+	"github.com/reprise-ml/reprise/runtime/device"
 )
 
-// Timer measures how long the device works between two moments of its stream. It
-// stays outside recordings: an event inside one would be part of it.
-type Timer struct {
+// timer implements device.Timer by two events of the device's stream.
+type timer struct {
 	device      *Device
 	start, stop cu.Event
 }
 
-// NewTimer makes a timer.
-func (d *Device) NewTimer() (*Timer, error) {
-	t := &Timer{device: d}
+// NewTimer implements device.Timed.
+func (d *Device) NewTimer() (device.Timer, error) {
+	t := &timer{device: d}
 	err := d.thread.do(func() error {
 		var err error
 		if t.start, err = cu.MakeEvent(cu.DefaultEvent); err != nil {
@@ -35,19 +36,18 @@ func (d *Device) NewTimer() (*Timer, error) {
 	return t, nil
 }
 
-// Start marks the moment after all work enqueued so far.
-func (t *Timer) Start() error { return t.mark(t.start) }
+// Start implements device.Timer.
+func (t *timer) Start() error { return t.mark(t.start) }
 
-// Stop marks the moment after all work enqueued so far.
-func (t *Timer) Stop() error { return t.mark(t.stop) }
+// Stop implements device.Timer.
+func (t *timer) Stop() error { return t.mark(t.stop) }
 
-func (t *Timer) mark(event cu.Event) error {
+func (t *timer) mark(event cu.Event) error {
 	return t.device.thread.do(func() error { return wrap("a moment could not be marked", event.Record(t.device.stream)) })
 }
 
-// Elapsed waits for the second moment and gives the time since the first, with a
-// resolution of about half a microsecond.
-func (t *Timer) Elapsed() (time.Duration, error) {
+// Elapsed implements device.Timer, with a resolution of about half a microsecond.
+func (t *timer) Elapsed() (time.Duration, error) {
 	var milliseconds float64
 	err := t.device.thread.do(func() (err error) {
 		if err = t.stop.Synchronize(); err == nil {
@@ -58,14 +58,14 @@ func (t *Timer) Elapsed() (time.Duration, error) {
 	return time.Duration(milliseconds * float64(time.Millisecond)), err
 }
 
-// Close releases the timer.
-func (t *Timer) Close() error {
+// Close implements device.Timer.
+func (t *timer) Close() error {
 	return t.device.thread.do(func() error {
 		return wrap("a timer could not be released", errors.Join(cu.DestroyEvent(&t.start), cu.DestroyEvent(&t.stop)))
 	})
 }
 
-// Synchronize waits for all work of the device.
+// Synchronize implements device.Timed.
 func (d *Device) Synchronize() error {
 	return d.thread.do(func() error { return wrap("work could not be finished", d.stream.Synchronize()) })
 }

@@ -1,6 +1,10 @@
 package device
 
-import "github.com/reprise-ml/reprise/gen/ir"
+import (
+	"time"
+
+	"github.com/reprise-ml/reprise/gen/ir"
+)
 
 // Precision is the element type of a fit's activations. Weights, gradients,
 // statistics and optimizer state are FP32 in every mode but Float64, which
@@ -52,6 +56,10 @@ type Counters struct {
 	// hands out memory.
 	Reserved     int64
 	PeakReserved int64
+
+	// Loading is the time that it took to give kernels to the driver; 0 where
+	// kernels are part of the program.
+	Loading time.Duration
 }
 
 // Stage is a plan loaded on a device.
