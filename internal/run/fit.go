@@ -5,11 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
-
-	"github.com/google/renameio/v2"
 
 	"github.com/reprise-ml/reprise/internal/catalog"
 	"github.com/reprise-ml/reprise/internal/config"
@@ -17,9 +13,6 @@ import (
 	"github.com/reprise-ml/reprise/internal/trainer"
 	"github.com/reprise-ml/reprise/runtime/device"
 )
-
-// SettingsName is the file of the resolved settings in a run folder.
-const SettingsName = "settings.yaml"
 
 // Request is a fit to run.
 type Request struct {
@@ -81,7 +74,7 @@ func fit[T device.Float](ctx context.Context, r Request) (summary *Summary, err 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := writeSettings(r.Settings); err != nil {
+	if err := prepareFolder(r.Settings, r.Progress); err != nil {
 		return nil, err
 	}
 	if err := records.start(ctx, f.Losses, loaders); err != nil {
@@ -107,19 +100,4 @@ func taskOf[T device.Float](r Request) (trainer.Task[T], error) {
 		return trainer.Task[T]{}, err
 	}
 	return catalog.Task[T](r.Settings, plans)
-}
-
-// writeSettings keeps the resolved settings beside the checkpoints.
-func writeSettings(s *config.Settings) error {
-	if s.Run.Dir == "" {
-		return nil
-	}
-	text, err := s.YAML()
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(s.Run.Dir, 0o755); err != nil {
-		return fmt.Errorf("run.dir: %w", err)
-	}
-	return renameio.WriteFile(filepath.Join(s.Run.Dir, SettingsName), text, 0o644)
 }

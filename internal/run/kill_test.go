@@ -83,10 +83,11 @@ func saving(t *testing.T, dir string) {
 	}
 }
 
-// A process that is killed at any moment leaves a whole
-// checkpoint or none, from which the fit goes on to the bytes of the unbroken one.
+// A process that is killed at any of ten moments leaves a whole checkpoint or
+// none, from which the fit goes on to the bytes of the unbroken one; what was left
+// of an unfinished checkpoint is gone at the end.
 func TestKilledFitResumes(t *testing.T) {
-	const epochs, kills = 7, 6
+	const epochs, kills = 11, 10
 	dataFile, dir := scenery(t), t.TempDir()
 	unbroken, broken := filepath.Join(dir, "unbroken"), filepath.Join(dir, "broken")
 	long := fmt.Sprintf("--trainer.max_epochs=%d", epochs)
@@ -125,5 +126,28 @@ func TestKilledFitResumes(t *testing.T) {
 	want, got := folder(t, unbroken), folder(t, broken)
 	for _, name := range []string{trainer.CheckpointName, trainer.LossesName} {
 		require.True(t, want[name] == got[name], name)
+	}
+	for name := range got {
+		require.False(t, strings.HasPrefix(name, "."), name)
+	}
+}
+
+// A fit removes unfinished checkpoints from its folder, says so, and touches no
+// other file.
+func TestLeftoversAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	left, kept := []string{"0", "4611686018427387904"}, []string{"", ".bak", "7x"}
+	for _, ending := range append(left, kept...) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "."+trainer.CheckpointName+ending), []byte("half"), 0o644))
+	}
+	_, progress, err := train(t.Context(), usual(scenery(t), dir, "-stop-after=1")...)
+	require.NoError(t, err)
+	files := folder(t, dir)
+	for _, ending := range left {
+		require.NotContains(t, files, "."+trainer.CheckpointName+ending)
+		require.Contains(t, progress, "removed ."+trainer.CheckpointName+ending+", an unfinished checkpoint of a fit that was killed\n")
+	}
+	for _, ending := range kept {
+		require.Contains(t, files, "."+trainer.CheckpointName+ending)
 	}
 }
