@@ -111,3 +111,34 @@ func TestBatchesCarryMasks(t *testing.T) {
 		require.ErrorContains(t, err, "image01.png: 1 instances with 0 rings; ")
 	}
 }
+
+// Field case YO-07: each of 130 and of 256 nested squares on 256 px has a mask of
+// its own, in the order of the rows, whatever lies over it: the side falls by one
+// pixel from each to the next.
+func TestNestedSquaresStayApart(t *testing.T) {
+	const side = 256
+	for _, count := range []int{130, 256} {
+		directory := t.TempDir()
+		writeImage(t, directory, "images/train/nested.png", side, side, 1)
+		rows := ""
+		for n := range count {
+			a, b := float64(n)/(2*side), 1-float64(n)/(2*side)
+			rows += fmt.Sprintf("0 %v %v %v %v %v %v %v %v\n", a, a, b, a, b, b, a, b)
+		}
+		writeFile(t, directory, "labels/train/nested.txt", rows)
+		writeFile(t, directory, "data.yaml", "train: images/train\nnames: [square]\n")
+		dataset := openFolder(t, directory, "train", Options{Format: PolygonRows})
+		loader, err := NewLoader(dataset, ValidationPipeline(side), LoaderOptions{BatchSize: 1, Workers: 1, Width: side, Height: side, Masks: true})
+		require.NoError(t, err)
+		batch := collectBatches(t, loader, Position{}, 1)[0]
+		require.Len(t, batch.Masks[0], count)
+
+		masks, err := InstanceMasks(batch.Targets[0], side, side, side, side)
+		require.NoError(t, err)
+		for n, whole := range masks {
+			require.Equal(t, (side-n)*(side-n), whole.Area(), "square %d", n)
+			cells := (side-n)/8 + (side-n+4)/8
+			require.InDelta(t, cells*cells, batch.Masks[0][n].Area(), float64(4*cells+4), "square %d on the grid of cells", n)
+		}
+	}
+}
