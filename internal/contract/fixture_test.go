@@ -139,6 +139,7 @@ type request struct {
 	change    func(*trainer.Options)
 	objective func(trainer.Objective[float32]) trainer.Objective[float32]
 	device    device.Device
+	unjudged  bool // without validation
 }
 
 func (r request) begin(t *testing.T) *fixture {
@@ -171,7 +172,11 @@ func (r request) open(t *testing.T) (*fixture, error) {
 	if r.change != nil {
 		r.change(&options)
 	}
-	f.fit, err = trainer.New(f.dev, task, loaders(t, r.data, r.task), options)
+	d := loaders(t, r.data, r.task)
+	if r.unjudged {
+		d.Validation = nil
+	}
+	f.fit, err = trainer.New(f.dev, task, d, options)
 	return f, err
 }
 

@@ -220,6 +220,18 @@ func TestValidationIsNative(t *testing.T) {
 	}
 }
 
+// Field case SG-10: a fit that is validated after every epoch, fully recorded, is
+// the fit that never was.
+func TestValidationLeavesNoTrace(t *testing.T) {
+	for _, task := range tasks {
+		file := writeDataset(t, task)
+		_, want := request{task: task, data: file, unjudged: true}.run(t)
+		_, got := request{task: task, data: file, capture: full}.run(t)
+		require.Equal(t, want.Hashes, got.Hashes, task)
+		require.Equal(t, want.Losses, got.Losses, task)
+	}
+}
+
 // The option of the segmentation heads is an error where no stage is one.
 func TestSegmentHeadsOnAnotherTask(t *testing.T) {
 	for _, task := range []string{"detect", "obb", "pose"} {
