@@ -2,7 +2,8 @@
 GO ?= go
 CUDA ?= /usr/local/cuda
 C_FILES = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cc' | grep -v testdata)
-.PHONY: demo test test-cuda generate check lint bench cuda
+SAMPLES ?= $(REPRISE_SAMPLES)
+.PHONY: demo test test-cuda test-overfit test-samples test-mutation generate check lint bench cuda
 
 demo: ## train the test-scale network natively and replayed and compare every byte
 	$(GO) run ./cmd/reprise demo -out demo
@@ -12,6 +13,15 @@ test: ## all tests that need no GPU
 
 test-cuda: ## the CUDA back end on the simulated driver, without a GPU
 	internal/cudasim/test.sh
+
+test-overfit: ## each task learns sixteen scenes by heart; half an hour of two cores, results in runs/overfit
+	$(GO) test -run Overfit -v -timeout 3h ./internal/overfit -overfit $(CURDIR)/runs/overfit
+
+test-samples: ## fits on real images are the same in every way of recording; SAMPLES is the folder of coco8, coco8-pose, coco8-seg and dota8
+	REPRISE_SAMPLES=$(abspath $(SAMPLES)) $(GO) test -run Samples -v -timeout 3h ./internal/contract
+
+test-mutation: ## take each mechanism away and see its test fail; half an hour of two cores
+	$(GO) test -run TestEveryTestFails -v -timeout 3h ./internal/mutation -mutation
 
 generate: ## write all generated packages anew
 	$(GO) generate ./...

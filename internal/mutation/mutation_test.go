@@ -36,7 +36,7 @@ func TestMechanismsAreFound(t *testing.T) {
 // changed file is laid over the source, which stays as it is.
 func TestEveryTestFails(t *testing.T) {
 	if !*asked {
-		t.Skip("takes long; give -mutation, or use make mutation")
+		t.Skip("takes long; give -mutation, or use make test-mutation")
 	}
 	for _, m := range mutations {
 		t.Run(m.name, func(t *testing.T) {
