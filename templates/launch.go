@@ -25,6 +25,7 @@ type Kernel struct {
 	Name    string // without the prefix of the stage and the suffix of the precision
 	Threads int    // of a block, all along x
 	Blocks  int    // that a multiprocessor must be able to hold; 0 for any number
+	Shared  int    // bytes of dynamic shared memory in the 16-bit precisions; the others need none
 	Call    string // the template with its arguments
 	Struct  string // type of the launch arguments
 	File    string // that holds the template, without extension
@@ -45,7 +46,7 @@ type builder struct {
 	rows Expr  // partial results of a channel that a convolution leaves, or has left
 	left bool  // the first pass of a reduction has been done
 
-	blocks int // that a multiprocessor must be able to hold; see Kernel
+	blocks, shared int // of a kernel; see Kernel
 }
 
 // Launches gives the kernel launches of each operation of a program, in order;
@@ -181,7 +182,7 @@ func (b *builder) add(file, template, structure string, threads int, grid [3]Exp
 		call += "<" + strings.Join(texts, ", ") + ">"
 	}
 	b.launches = append(b.launches, Launch{
-		Kernel:    Kernel{Name: symbol(call), Threads: threads, Blocks: b.blocks, Call: call, Struct: "reprise_" + structure + "_arguments", File: file},
+		Kernel:    Kernel{Name: symbol(call), Threads: threads, Blocks: b.blocks, Shared: b.shared, Call: call, Struct: "reprise_" + structure + "_arguments", File: file},
 		Grid:      grid,
 		Scratch:   scratch,
 		arguments: arguments,

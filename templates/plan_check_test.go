@@ -67,7 +67,7 @@ func TestStreamsAndNodes(t *testing.T) {
 	require.NoError(t, err)
 	text := string(source)
 	require.Equal(t, 1, strings.Count(text, "cuLaunchKernel("))
-	require.Contains(t, text, "threads, 1, 1, 0, c->lane[lane], parameters, NULL)")
+	require.Contains(t, text, "threads, 1, 1, shared, c->lane[lane], parameters, NULL)")
 	require.NotRegexp(t, `cuLaunchHostFunc|cuStreamAddCallback|cuMemAlloc|cuMemcpy|CU_STREAM_LEGACY|CU_STREAM_DEFAULT`, text)
 }
 

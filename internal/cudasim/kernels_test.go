@@ -141,6 +141,37 @@ func TestSoundKernels(t *testing.T) {
 	require.Empty(t, found)
 }
 
+// Dynamic shared memory has the size that the launch asks for, and more than 48
+// KiB after the kernel's limit has been raised, up to what every device allows.
+func TestDynamicSharedMemory(t *testing.T) {
+	needSimulator(t)
+	data := image(t)
+	const bytes = 80 << 10
+	ask := func(r *rig, f probe.Function, to probe.Address, bytes int, n int64) cudasim.Status {
+		if s := probe.Launch(f, 1, 128, bytes, r.stream, probe.Argument{To: to, N: n}); s != success {
+			return s
+		}
+		return probe.Wait(r.stream)
+	}
+	require.Empty(t, with(t, data, func(r *rig) {
+		to := r.alloc(4 * 128)
+		f, s := probe.Find(r.module, "dynamic")
+		require.Zero(r, s)
+		require.Equal(r, invalidValue, ask(r, f, to, bytes, bytes/4), "the limit has not been raised")
+		require.Equal(r, invalidValue, probe.AllowShared(f, 100<<10), "more than every device has")
+		require.Zero(r, probe.AllowShared(f, bytes))
+		require.Zero(r, ask(r, f, to, bytes, bytes/4))
+		require.Equal(r, invalidValue, ask(r, f, to, bytes+16, 0), "above the limit")
+	}))
+	found := with(t, data, func(r *rig) {
+		to := r.alloc(4 * 128)
+		f, s := probe.Find(r.module, "dynamic")
+		require.Zero(r, s)
+		require.Equal(r, illegalAddress, ask(r, f, to, 1024, 257))
+	})
+	require.Contains(t, found, "belongs to no variable")
+}
+
 // Each kind of fault in a kernel is found, and the report names the kernel.
 func TestFaultyKernels(t *testing.T) {
 	needSimulator(t)

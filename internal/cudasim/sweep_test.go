@@ -103,7 +103,7 @@ var injected = []struct {
 }{
 	{"cuDeviceGetCount", 999}, {"cuDeviceGet", 101}, {"cuDeviceGetName", 999}, {"cuDeviceGetAttribute", 999},
 	{"cuDevicePrimaryCtxRetain", outOfMemory}, {"cuCtxSetCurrent", invalidContext},
-	{"cuModuleLoadData", 222}, {"cuModuleGetFunction", notFound}, {"cuMemGetInfo", 999},
+	{"cuModuleLoadData", 222}, {"cuModuleGetFunction", notFound}, {"cuFuncSetAttribute", invalidValue}, {"cuMemGetInfo", 999},
 	{"cuMemAlloc", outOfMemory}, {"cuMemHostAlloc", outOfMemory}, {"cuStreamCreate", outOfMemory}, {"cuEventCreate", outOfMemory},
 	{"cuMemsetD8Async", invalidValue}, {"cuMemcpyHtoDAsync", invalidValue}, {"cuMemcpyDtoHAsync", invalidValue}, {"cuMemcpyDtoDAsync", invalidValue},
 	{"cuLaunchKernel", 701}, {"cuEventRecord", invalidHandle}, {"cuStreamWaitEvent", invalidHandle}, {"cuStreamSynchronize", 999},

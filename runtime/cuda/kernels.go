@@ -71,7 +71,8 @@ func (s *stage) findKernels(k *kernels, wide bool) error {
 		suffix, indices = suffix+"_wide", 64
 	}
 	w := s.generated.wrapper()
-	for _, base := range unsafe.Slice(w.kernel_name, int(w.kernels)) {
+	shared := unsafe.Slice(w.kernel_shared, int(w.kernels))
+	for i, base := range unsafe.Slice(w.kernel_name, int(w.kernels)) {
 		name := C.GoString(base) + suffix
 		module, known := home[name]
 		if !known {
@@ -81,7 +82,28 @@ func (s *stage) findKernels(k *kernels, wide bool) error {
 		if err != nil {
 			return s.named(wrap("kernel "+name, err))
 		}
+		if s.precision != device.FP32 {
+			if err := allowShared(function, shared[i]); err != nil {
+				return s.named(fmt.Errorf("kernel %s: %w", name, err))
+			}
+		}
 		k.functions = append(k.functions, function)
+	}
+	return nil
+}
+
+// sharedWithoutRequest is how many bytes of shared memory any launch may have.
+const sharedWithoutRequest = 48 << 10
+
+// allowShared lets a kernel have the dynamic shared memory that its launches ask
+// for, in bytes.
+func allowShared(function cu.Function, bytes C.int32_t) error {
+	if bytes <= sharedWithoutRequest {
+		return nil
+	}
+	kernel := *(*C.CUfunction)(unsafe.Pointer(&function))
+	if s := status(C.reprise_allow_shared(kernel, C.int(bytes))); s != C.CUDA_SUCCESS {
+		return fmt.Errorf("the device does not give a block %d bytes of shared memory: %w; use a device of compute capability 8.0 or more", int(bytes), s)
 	}
 	return nil
 }

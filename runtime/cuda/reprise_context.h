@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 // Changes with every change of the structures below.
-enum { reprise_context_format = 1 };
+enum { reprise_context_format = 2 };
 
 struct reprise_stage;
 
@@ -73,6 +73,7 @@ struct reprise_stage {
   int storages, kernels, lanes, events, programs;
   int64_t packed;                 // elements of all packed weights
   const char *const *kernel_name; // without the suffix of the precision
+  const int32_t *kernel_shared;   // dynamic shared memory of a launch, in bytes, where activations have 16 bits; elsewhere there is none
   const struct reprise_program *program;
 
   // Memory that a lane's launches share between their passes, in bytes.

@@ -33,6 +33,8 @@ const char *reprise_status_text(CUresult status) {
   return cuGetErrorString(status, &text) == CUDA_SUCCESS && text != NULL ? text : "";
 }
 
+CUresult reprise_allow_shared(CUfunction kernel, int bytes) { return cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes); }
+
 CUresult reprise_pinned_allocate(void **memory, size_t bytes) { return cuMemHostAlloc(memory, bytes, 0); }
 
 CUresult reprise_pinned_free(void *memory) { return cuMemFreeHost(memory); }

@@ -17,6 +17,9 @@ const char *reprise_status_text(CUresult status);
 CUresult reprise_pinned_allocate(void **memory, size_t bytes);
 CUresult reprise_pinned_free(void *memory);
 
+// Lets launches of a kernel ask for more dynamic shared memory than 48 KiB.
+CUresult reprise_allow_shared(CUfunction kernel, int bytes);
+
 // A context with all its arrays, NULL when the host has no memory left; and the
 // end of it, to be called last.
 struct reprise_context *reprise_context_new(const struct reprise_stage *stage);

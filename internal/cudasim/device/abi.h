@@ -29,6 +29,7 @@ struct cudasim_table {
   const char *content;
   const cudasim_kernel *kernels;
   size_t count;
+  char *dynamic; // cudasim_most_dynamic bytes, of which a launch has as many as it asks for
 };
 
 extern "C" {
@@ -48,8 +49,10 @@ uint32_t cudasim_shared_address(const void *p);
 // Bytes at an address in shared memory, checked as a read by one lane of the warp that runs.
 const void *cudasim_shared_read(uint32_t at, int bytes, int lane);
 
-// The dynamic shared memory of the launch. Each image has its own, as it has its own shared variables.
-constexpr int cudasim_most_dynamic = 163 << 10;
+// The dynamic shared memory of a block: the least that a device of compute
+// capability 8.0 or more allows. Each image has its own, as it has its own shared
+// variables.
+constexpr int cudasim_most_dynamic = 99 << 10;
 
 // Asynchronous copies of the thread that runs: they take effect in a wait.
 void cudasim_copy_begin(uint32_t to, const void *from, int bytes);

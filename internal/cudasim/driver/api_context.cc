@@ -1,4 +1,5 @@
 // Entry points: initialisation, devices, contexts, errors.
+#include "../device/abi.h"
 #include "call.h"
 
 #include <algorithm>
@@ -176,7 +177,7 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, 
       *value = 48 << 10;
       break;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-      *value = 163 << 10;
+      *value = cudasim_most_dynamic;
       break;
     case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
       *value = 0;

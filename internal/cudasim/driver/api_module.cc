@@ -113,7 +113,7 @@ CUresult CUDAAPI cuFuncSetAttribute(CUfunction function, CUfunction_attribute at
     const auto f = functions.find(function, "cuFuncSetAttribute");
     if (f == nullptr)
       return CUDA_ERROR_INVALID_HANDLE;
-    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > 163 << 10)
+    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > cudasim_most_dynamic)
       return CUDA_ERROR_INVALID_VALUE;
     f->dynamic_limit = value;
     return CUDA_SUCCESS;

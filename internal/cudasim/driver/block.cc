@@ -197,6 +197,14 @@ cudasim_index position(size_t i, const cudasim_index &extent) {
   return {unsigned(i % extent.x), unsigned(i / extent.x % extent.y), unsigned(i / extent.x / extent.y)};
 }
 
+// The cells of dynamic shared memory that the launch has not asked for belong to
+// no variable.
+void limit_dynamic(Image &image, size_t bytes) {
+  Cell *cells = image.cells.data() + (reinterpret_cast<uintptr_t>(image.table->dynamic) - image.low) / 4;
+  for (size_t i = 0; i < size_t(cudasim_most_dynamic) / 4; i++)
+    cells[i] = Cell{i * 4 < bytes ? 0 : no_variable, 0, 0, 0, 0};
+}
+
 } // namespace
 
 void accuse(Wrong kind, const std::string &what) {
@@ -226,6 +234,7 @@ CUresult run_kernel(Image &image, const cudasim_kernel &kernel, const std::strin
   now.shared = image.low;
   now.shared_bytes = image.high - image.low;
   now.cells = image.cells.data();
+  limit_dynamic(image, grid.dynamic_bytes);
   now.first = uint32_t((next_block + 1) % on_its_way);
   cudasim_now.block_extent = grid.threads;
   cudasim_now.grid_extent = grid.blocks;

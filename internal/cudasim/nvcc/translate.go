@@ -57,7 +57,7 @@ func table(text string, kernels [][]string) string {
 		threads, name, argument := k[1], k[2], k[3]
 		fmt.Fprintf(&b, "  {CUDASIM_NAME(%s), [](const void *p) { %s(*static_cast<const %s *>(p)); }, sizeof(%s), %s},\n", name, name, argument, argument, threads)
 	}
-	fmt.Fprintf(&b, "};\nextern \"C\" __attribute__((visibility(\"default\"))) const cudasim_table cudasim_image = {\"%x\", cudasim_kernels, %d};\n", sha256.Sum256([]byte(text)), len(kernels))
+	fmt.Fprintf(&b, "};\nextern \"C\" __attribute__((visibility(\"default\"))) const cudasim_table cudasim_image = {\"%x\", cudasim_kernels, %d, cudasim_dynamic};\n", sha256.Sum256([]byte(text)), len(kernels))
 	return b.String()
 }
 

@@ -155,6 +155,11 @@ func Find(m Module, name string) (f Function, s cudasim.Status) {
 	return f, status(C.cuModuleGetFunction(&f, m, text))
 }
 
+// AllowShared raises the dynamic shared memory that launches of a kernel may ask for.
+func AllowShared(f Function, bytes int) cudasim.Status {
+	return status(C.cuFuncSetAttribute(f, C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(bytes)))
+}
+
 // Argument is what the kernels of the tests take.
 type Argument struct {
 	From, To Address

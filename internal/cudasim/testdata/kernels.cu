@@ -112,9 +112,12 @@ extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(asynchronous)(con
   copy_wait<0>();
 }
 
+// Dynamic shared memory, the last of n elements included; n = 0 is 128.
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(dynamic)(const __grid_constant__ argument p) {
   extern __shared__ float space[];
   space[threadIdx.x] = float(threadIdx.x);
+  if (p.n > 128 && threadIdx.x == 0)
+    space[p.n - 1] = 1.0f;
   __syncthreads();
   at(p.to)[threadIdx.x] = space[127 - threadIdx.x];
 }
