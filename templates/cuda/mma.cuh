@@ -96,6 +96,19 @@ __device__ __forceinline__ unsigned short float_to_bfloat(float x) {
   return bits;
 }
 
+// Two at once, the second in the upper half.
+__device__ __forceinline__ uint32_t floats_to_halves(float low, float high) {
+  uint32_t bits;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+  return bits;
+}
+
+__device__ __forceinline__ uint32_t floats_to_bfloats(float low, float high) {
+  uint32_t bits;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+  return bits;
+}
+
 __device__ __forceinline__ float shuffle_xor(float x, int lanes) {
   float r;
   asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=f"(r) : "f"(x), "r"(lanes));

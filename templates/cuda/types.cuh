@@ -25,16 +25,36 @@ struct storage<float> {
 template <>
 struct storage<fp16> {
   static __device__ __forceinline__ fp16 round(float x) { return {float_to_half(x)}; }
+  static __device__ __forceinline__ uint32_t pair(float low, float high) { return floats_to_halves(low, high); }
+  static __device__ __forceinline__ void unpair(float &low, float &high, uint32_t word) {
+    low = half_to_float((unsigned short)(word));
+    high = half_to_float((unsigned short)(word >> 16));
+  }
 };
 template <>
 struct storage<bf16> {
   static __device__ __forceinline__ bf16 round(float x) { return {float_to_bfloat(x)}; }
+  static __device__ __forceinline__ uint32_t pair(float low, float high) { return floats_to_bfloats(low, high); }
+  static __device__ __forceinline__ void unpair(float &low, float &high, uint32_t word) {
+    low = float_from_bits(word << 16);
+    high = float_from_bits(word & 0xffff0000u);
+  }
 };
 
 // V neighbours in memory, moved by as few instructions as their alignment allows.
-template <class T, int V>
+template <class T, int V, bool Paired = sizeof(T) == 2 && V % 2 == 0>
 struct alignas(sizeof(T) * V < 16 ? sizeof(T) * V : 16) group {
   T element[V];
+};
+
+// 16-bit neighbours are also words of two, the form in which they are converted:
+// one by one, a pair would take three more instructions each way.
+template <class T, int V>
+struct alignas(sizeof(T) * V < 16 ? sizeof(T) * V : 16) group<T, V, true> {
+  union {
+    uint32_t word[V / 2];
+    T element[V];
+  };
 };
 
 // A group as it lies in memory. Kernels that want several groups on their way
@@ -44,9 +64,15 @@ __device__ __forceinline__ group<T, V> fetch(const T *from) { return *reinterpre
 
 template <int V, class T>
 __device__ __forceinline__ void widen(float (&out)[V], const group<T, V> &g) {
+  if constexpr (sizeof(T) == 2 && V % 2 == 0) {
 #pragma unroll
-  for (int i = 0; i < V; i++)
-    out[i] = to_float(g.element[i]);
+    for (int i = 0; i < V; i += 2)
+      storage<T>::unpair(out[i], out[i + 1], g.word[i / 2]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      out[i] = to_float(g.element[i]);
+  }
 }
 
 template <int V, class T>
@@ -83,9 +109,15 @@ __device__ __forceinline__ group<T, V> fetch_channels(const T *from, int channel
 template <class T, int V>
 __device__ __forceinline__ group<T, V> narrow(const float (&in)[V]) {
   group<T, V> g;
+  if constexpr (sizeof(T) == 2 && V % 2 == 0) {
 #pragma unroll
-  for (int i = 0; i < V; i++)
-    g.element[i] = storage<T>::round(in[i]);
+    for (int i = 0; i < V; i += 2)
+      g.word[i / 2] = storage<T>::pair(in[i], in[i + 1]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      g.element[i] = storage<T>::round(in[i]);
+  }
   return g;
 }
 

@@ -57,6 +57,9 @@ inline unsigned short float_to_bfloat(float x) {
   return (unsigned short)((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
 }
 
+inline uint32_t floats_to_halves(float low, float high) { return float_to_half(low) | uint32_t(float_to_half(high)) << 16; }
+inline uint32_t floats_to_bfloats(float low, float high) { return float_to_bfloat(low) | uint32_t(float_to_bfloat(high)) << 16; }
+
 inline float fused_multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 inline float square_root(float x) { return __builtin_sqrtf(x); }
 inline float power_of_two(float x) { return exp2f(x); }
