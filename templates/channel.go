@@ -39,16 +39,17 @@ func (b *builder) channels(axis int, coefficients []ir.Ref, refs ...ir.Ref) (*fl
 	return f, c, nil
 }
 
-// reduction is the launch geometry of a sum over all pixels.
+// reduction is the launch geometry of a sum over all pixels; each thread takes
+// least of them or more.
 type reduction struct {
 	lanes, sets int
 	blocks      Expr // along x: partial results of a channel
 }
 
-func (b *builder) reduction(f *flat, c int) reduction {
+func (b *builder) reduction(f *flat, c, least int) reduction {
 	lanes := powerOfTwo((c+f.vector-1)/f.vector, 32)
 	sets := (c + lanes*f.vector - 1) / (lanes * f.vector)
-	return reduction{lanes: lanes, sets: sets, blocks: Smaller(b.splits(f.rows(), channelThreads/lanes*8, sets), Number(mostRows))}
+	return reduction{lanes: lanes, sets: sets, blocks: Smaller(b.splits(f.rows(), channelThreads/lanes*least, sets), Number(mostRows))}
 }
 
 // channelFields are the arguments of a kernel over channels; tensors by role.
@@ -85,7 +86,7 @@ func (b *builder) batchStatistics(k *ir.BatchStatistics) error {
 	if err != nil {
 		return err
 	}
-	r := b.reduction(f, c)
+	r := b.reduction(f, c, 8)
 	if b.left {
 		r.blocks = b.rows
 	}
@@ -114,13 +115,35 @@ func (b *builder) runningStatistics(k *ir.RunningStatistics) error {
 	return nil
 }
 
-// perChannel is the grid of the element-by-element kernels over channels: a
-// thread has four rows and vector channels.
-func perChannel(f *flat, c int) [3]Expr {
-	return grid1(Ceiling(Times(Ceiling(f.rows(), Number(4)), Number((c+f.vector-1)/f.vector)), Number(channelThreads)))
+// rowsOf is how many rows a thread of the element-by-element kernels over
+// channels takes, at most `most`: as many as leave a block for each
+// multiprocessor of a large GPU, or for every second one where it is two, because
+// coefficients are read once for all rows.
+func (b *builder) rowsOf(f *flat, c, most int) (int, error) {
+	rows, err := f.rows().Eval(b.nominal)
+	if err != nil {
+		return 0, err
+	}
+	blocks := rows * int64((c+f.vector-1)/f.vector) / channelThreads
+	switch {
+	case blocks >= 4*132:
+		return min(4, most), nil
+	case blocks >= 132:
+		return min(2, most), nil
+	}
+	return 1, nil
 }
 
-// normalize: grid pixels/4 * C/V / 256, block 256.
+// perChannel is the grid of the element-by-element kernels over channels: a
+// thread has so many rows and vector channels, a block whole rows as far as they
+// fit.
+func perChannel(f *flat, c, rows int) [3]Expr {
+	groups := (c + f.vector - 1) / f.vector
+	lanes := min(groups, channelThreads)
+	return [3]Expr{Ceiling(f.rows(), Number(channelThreads/lanes*rows)), Number((groups + lanes - 1) / lanes), Number(1)}
+}
+
+// normalize: grid row tiles, channel sets; block 256.
 func (b *builder) normalize(k *ir.Normalize) error {
 	refs := []ir.Ref{k.X, k.Y}
 	residual := k.X
@@ -135,9 +158,13 @@ func (b *builder) normalize(k *ir.Normalize) error {
 	if err != nil {
 		return err
 	}
+	rows, err := b.rowsOf(f, c, 4)
+	if err != nil {
+		return err
+	}
 	fields := b.channelFields(f, k.X, k.Residual, k.Y, nil, b.coefficientFields(k.Mean, k.Rstd, k.Scale, k.Shift)...)
-	b.add("normalize", "normalize", "channel", channelThreads, perChannel(f, c), Expr{}, fields,
-		functionArguments(k.Activation, k.Slope), k.Residual != 0, "index_t", f.rank(), c, f.vector, types[0], types[1], types[2])
+	b.add("normalize", "normalize", "channel", channelThreads, perChannel(f, c, rows), Expr{}, fields,
+		functionArguments(k.Activation, k.Slope), k.Residual != 0, "index_t", f.rank(), c, f.vector, rows, types[0], types[1], types[2])
 	return nil
 }
 
@@ -156,7 +183,7 @@ func (b *builder) normalizeReduce(k *ir.NormalizeReduce) error {
 	if err != nil {
 		return err
 	}
-	r := b.reduction(f, c)
+	r := b.reduction(f, c, 2)
 	if b.left {
 		r.blocks = b.rows
 	}
@@ -170,7 +197,7 @@ func (b *builder) normalizeReduce(k *ir.NormalizeReduce) error {
 	return nil
 }
 
-// normalizeGradient: grid pixels/4 * C/V / 256, block 256.
+// normalizeGradient: grid row tiles, channel sets; block 256.
 func (b *builder) normalizeGradient(k *ir.NormalizeGradient) error {
 	f, c, err := b.channels(1, []ir.Ref{k.Mean, k.Rstd, k.Scale, k.Shift, k.DScale, k.DShift}, k.DY, k.X, k.DX)
 	if err != nil {
@@ -180,10 +207,14 @@ func (b *builder) normalizeGradient(k *ir.NormalizeGradient) error {
 	if err != nil {
 		return err
 	}
+	rows, err := b.rowsOf(f, c, 2) // four would take the registers of other blocks
+	if err != nil {
+		return err
+	}
 	fields := b.channelFields(f, k.X, k.DY, k.DX, nil, append(b.coefficientFields(k.Mean, k.Rstd, k.Scale, k.Shift),
 		field{"dscale", b.address(k.DScale)}, field{"dshift", b.address(k.DShift)})...)
-	b.add("normalize", "normalize_gradient", "channel", channelThreads, perChannel(f, c), Expr{}, fields,
-		functionArguments(k.Activation, k.Slope), k.Accumulate, "index_t", f.rank(), c, f.vector, types[0], types[1], types[2])
+	b.add("normalize", "normalize_gradient", "channel", channelThreads, perChannel(f, c, rows), Expr{}, fields,
+		functionArguments(k.Activation, k.Slope), k.Accumulate, "index_t", f.rank(), c, f.vector, rows, types[0], types[1], types[2])
 	return nil
 }
 
@@ -210,7 +241,7 @@ func (b *builder) channelSum(k *ir.ChannelSum) error {
 	if err != nil {
 		return err
 	}
-	r := b.reduction(f, c)
+	r := b.reduction(f, c, 8)
 	fields := b.channelFields(f, 0, k.DY, 0, &r, field{"dshift", b.address(k.DBias)})
 	b.add("reduce", "channel_sum_partial", "channel", channelThreads, [3]Expr{r.blocks, Number(r.sets), Number(1)}, Times(r.blocks, Number(4*c)), fields,
 		"index_t", f.rank(), c, f.vector, r.lanes, dy)

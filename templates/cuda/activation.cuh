@@ -36,8 +36,18 @@ __device__ __forceinline__ float tangent_of(float x) {
 
 // The same for a result that is stored in 16 bits: two special functions with
 // a relative error below 2^-18, where 16 bits hold 11 digits at most, in place
-// of an exact division.
-__device__ __forceinline__ float sigmoid_16(float x) { return reciprocal(0x1p+0f + power_of_two(x * -0x1.715476p+0f)); }
+// of an exact division. Below 2^-126 it is zero.
+__device__ __forceinline__ float sigmoid_16(float x) { return flushed_reciprocal(0x1p+0f + flushed_power_of_two(x * -0x1.715476p+0f)); }
+
+// exp(x) for a result of T that is at most 1: in 16 bits one special function,
+// with a relative error below 2^-16.
+template <class T>
+__device__ __forceinline__ float exponential_for(float x) {
+  if constexpr (sizeof(T) == 2)
+    return flushed_power_of_two(x * 0x1.715476p+0f);
+  else
+    return exponential(x);
+}
 
 template <class T>
 __device__ __forceinline__ float sigmoid_for(float x) {

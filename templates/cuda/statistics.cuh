@@ -100,12 +100,12 @@ __device__ __forceinline__ void running_statistics(const reprise_channel_argumen
   pointer<float>(p.rstd)[channel] = divide(0x1p+0f, square_root(pointer<const float>(p.running_variance)[channel] + float_from_bits(Epsilon)));
 }
 
-// Pass 1 of sum g and sum g * xhat. Four rows of both tensors are on their way
-// at once.
+// Pass 1 of sum g and sum g * xhat. Two rows of both tensors are on their way at
+// once; those beyond the span are the last row with a gradient of zero.
 template <int A, uint32_t Slope, class Index, int Rank, int C, int V, int ChannelLanes, class DY, class X>
 __device__ __forceinline__ void normalize_reduce_partial(const reprise_channel_arguments &p) {
   __shared__ two_sums shared[reduce_warps * ChannelLanes * V];
-  constexpr int step = reduce_threads / ChannelLanes, together = 4;
+  constexpr int step = reduce_threads / ChannelLanes, together = 2;
   const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
   const int channel = (blockIdx.y * ChannelLanes + threadIdx.x % ChannelLanes) * V;
   const Index begin = Index(blockIdx.x) * Index(p.span), end = smaller(begin + Index(p.span), rows);
@@ -116,22 +116,21 @@ __device__ __forceinline__ void normalize_reduce_partial(const reprise_channel_a
       group<X, V> xs[together];
       group<DY, V> dys[together];
 #pragma unroll
-      for (int r = 0; r < together; r++)
-        if (row + r * step < end) {
-          xs[r] = fetch_channels<C, V>(pointer<const X>(p.x.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride), channel);
-          dys[r] = fetch_channels<C, V>(pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(row + r * step, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride), channel);
-        }
+      for (int r = 0; r < together; r++) {
+        const Index at = smaller(row + r * step, end - 1);
+        xs[r] = fetch_channels<C, V>(pointer<const X>(p.x.data) + row_offset<Index, Rank>(at, p.extent, p.x.stride) + inner_offset<V>(Index(channel), p.x.stride), channel);
+        dys[r] = fetch_channels<C, V>(pointer<const DY>(p.dy.data) + row_offset<Index, Rank>(at, p.extent, p.dy.stride) + inner_offset<V>(Index(channel), p.dy.stride), channel);
+      }
 #pragma unroll
       for (int r = 0; r < together; r++) {
-        if (row + r * step >= end)
-          break;
+        const bool exists = row + r * step < end;
         float x[V], dy[V];
         widen<V>(x, xs[r]);
         widen<V>(dy, dys[r]);
 #pragma unroll
         for (int i = 0; i < V; i++) {
           const float xhat = k.hat(x[i], i);
-          const float g = dy[i] * activate_derivative<A, Slope, X>(k.apply(xhat, i));
+          const float g = (exists ? dy[i] : 0x0p+0f) * activate_derivative<A, Slope, X>(k.apply(xhat, i));
           part[i].a += g;
           part[i].b = fused_multiply_add(g, xhat, part[i].b);
         }

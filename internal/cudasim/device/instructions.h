@@ -64,6 +64,9 @@ inline float fused_multiply_add(float a, float b, float c) { return __builtin_fm
 inline float square_root(float x) { return __builtin_sqrtf(x); }
 inline float power_of_two(float x) { return exp2f(x); }
 inline float reciprocal(float x) { return 1.0f / x; }
+inline float flushed(float x) { return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x; }
+inline float flushed_power_of_two(float x) { return flushed(power_of_two(flushed(x))); }
+inline float flushed_reciprocal(float x) { return flushed(reciprocal(flushed(x))); }
 inline float divide(float a, float b) { return a / b; }
 inline float larger(float a, float b) { return a != a || b != b ? __builtin_nanf("") : (a > b ? a : b); }
 inline uint32_t multiply_high(uint32_t a, uint32_t b) { return uint32_t((uint64_t(a) * b) >> 32); }
