@@ -36,7 +36,28 @@ func (b *builder) matrices(r ir.Ref, transpose bool) (matrices, error) {
 	return m, nil
 }
 
-// matmul: grid rows/64, columns/BN, batch; block 128.
+// matmulTile picks a tile of Y, and whether the depth is walked in long steps:
+// where large tiles would leave half of the multiprocessors of a large GPU
+// without work, smaller ones and a shared memory that holds more of the depth.
+func (b *builder) matmulTile(y matrices, depth ir.Dim) (bm, bn int, deep bool, err error) {
+	bm, bn = 64, 64
+	if v, ok := y.extent[3].Constant(); ok {
+		bn = columns(v)
+	}
+	tiles, err := Times(Ceiling(Size(y.extent[2]), Number(bm)), Ceiling(Size(y.extent[3]), Number(bn)), Size(y.extent[0].Mul(y.extent[1]))).Eval(b.nominal)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	if rows, ok := y.extent[2].Constant(); ok && rows <= 32 && bn == 64 {
+		bm = 32
+	} else if tiles < 132 {
+		bn = min(bn, 32)
+	}
+	d, err := Size(depth).Eval(b.nominal)
+	return bm, bn, d > 64 && (bm < 64 || bn < 64), err
+}
+
+// matmul: grid rows/BM, columns/BN, batch; block 128.
 func (b *builder) matmul(k *ir.MatMul) error {
 	a, errA := b.matrices(k.A, k.TransposeA)
 	c, errB := b.matrices(k.B, k.TransposeB)
@@ -60,11 +81,12 @@ func (b *builder) matmul(k *ir.MatMul) error {
 	if err != nil {
 		return err
 	}
-	columnsOfY, bn := 0, 64
-	if v, ok := y.extent[3].Constant(); ok {
-		columnsOfY, bn = v, columns(v)
+	bm, bn, deep, err := b.matmulTile(y, a.extent[3])
+	if err != nil {
+		return err
 	}
 	if k.Bias != 0 {
+		columnsOfY, _ := y.extent[3].Constant()
 		if err := b.vectors(columnsOfY, k.Bias); err != nil {
 			return err
 		}
@@ -73,9 +95,9 @@ func (b *builder) matmul(k *ir.MatMul) error {
 	fields := []field{{"a", b.matrixText(k.A, a)}, {"b", b.matrixText(k.B, c)}, {"y", b.matrixText(k.Y, y)}, {"bias", b.address(k.Bias)},
 		{"extent", fmt.Sprintf("{%s, %s, %s, %s}", dimText(y.extent[0]), dimText(y.extent[1]), dimText(y.extent[2]), dimText(y.extent[3]))},
 		{"depth", dimText(a.extent[3])}}
-	grid := [3]Expr{Ceiling(Size(y.extent[2]), Number(64)), Ceiling(Size(y.extent[3]), Number(bn)), Size(y.extent[0].Mul(y.extent[1]))}
+	grid := [3]Expr{Ceiling(Size(y.extent[2]), Number(bm)), Ceiling(Size(y.extent[3]), Number(bn)), Size(y.extent[0].Mul(y.extent[1]))}
 	b.add("matmul", "matmul", "matmul", tileThreads, grid, Expr{}, fields,
-		"element", "tf32", "index_t", bn, aByDepth, bByDepth,
+		"element", "tf32", "index_t", bm, bn, deep, aByDepth, bByDepth,
 		b.copies(k.A, a, aByDepth, 2, 3), b.copies(k.B, c, bByDepth, 3, 2), b.pairs(k.Y, y), k.Bias != 0, k.Accumulate, Bits(k.Alpha), types[0], types[1], types[2])
 	return nil
 }

@@ -1,11 +1,12 @@
 // Batched matrix products, for attention.
 //
-// Tiling: 64 x BN of Y a block, the depth in steps of tile_depth through a ring
-// of stages. A and B are brought as they lie in memory: along the depth
+// Tiling: BM x BN of Y a block, the depth in steps of BK through a ring of
+// stages. A and B are brought as they lie in memory: along the depth
 // or along their other dimension, whichever is contiguous (ByDepth: the other),
-// and turned on the way to the tensor cores. Whether 16-byte copies are aligned
-// may depend on the sizes of a call: attention over a map has as many columns as
-// the map has pixels. Then each block finds out for itself.
+// and turned on the way to the tensor cores. Y goes through shared memory to
+// 16-byte stores. Whether copies and stores of 16 bytes are aligned may depend on
+// the sizes of a call: attention over a map has as many columns as the map has
+// pixels. Then each block finds out for itself.
 // Grid: (row tiles, column tiles, batch). Block: 128 threads.
 #pragma once
 #include "convolution.cuh"
@@ -61,9 +62,58 @@ __device__ __forceinline__ void choose(bool condition, Work work) {
     work(constant_bool<false>{});
 }
 
-template <class T, bool Tf32, class Index, int BN, bool AByDepth, bool BByDepth, int CopiesA, int CopiesB, int CopiesY, bool HasBias, bool Accumulate, uint32_t Alpha, class A, class B, class Y>
+// Steps of the depth: 64 bytes, or 128.
+template <class T, bool Deep>
+constexpr int matmul_depth = (sizeof(T) == 4 ? 16 : 32) * (Deep ? 2 : 1);
+
+// A tile of Y in shared memory, whence it is written V neighbours at a time. A
+// row ends with 16 bytes of padding.
+template <int BM, int BN, bool HasBias, bool Accumulate, class Y>
+struct result_tile {
+  static constexpr int V = chunk<Y>, stride = BN + 4, across = BN / V;
+  float *const memory;
+
+  // Where rows of Y are made of aligned chunks.
+  static __device__ __forceinline__ bool fits(const reprise_matmul_arguments &p) { return copies_aligned<16, Y>(p.y, 3) && p.extent[3] % V == 0; }
+
+  template <class Product>
+  __device__ __forceinline__ void fill(const Product &sum, float alpha) const {
+    sum.each([&](int m, int n, float v0, float v1) {
+      const float two[2] = {v0 * alpha, v1 * alpha};
+      store<2>(memory + m * stride + n, two);
+    });
+  }
+
+  // y is the first element of the tile, of which rows x columns exist.
+  template <class Index>
+  __device__ __forceinline__ void write(Y *y, Index row_stride, int rows, int columns, const float *bias) const {
+#pragma unroll
+    for (int c = threadIdx.x; c < BM * across; c += tile_threads) {
+      const int row = c / across, column = c % across * V;
+      if (row >= rows || column >= columns)
+        continue;
+      float v[V];
+      load<V>(v, static_cast<const float *>(memory + row * stride + column));
+      if constexpr (HasBias)
+#pragma unroll
+        for (int i = 0; i < V; i++)
+          v[i] += bias[column + i];
+      Y *to = y + Index(row) * row_stride + column;
+      if constexpr (Accumulate) {
+        float old[V];
+        load<V>(old, static_cast<const Y *>(to));
+#pragma unroll
+        for (int i = 0; i < V; i++)
+          v[i] += old[i];
+      }
+      store<V>(to, v);
+    }
+  }
+};
+
+template <class T, bool Tf32, class Index, int BM, int BN, bool Deep, bool AByDepth, bool BByDepth, int CopiesA, int CopiesB, int CopiesY, bool HasBias, bool Accumulate, uint32_t Alpha, class A, class B, class Y>
 __device__ __forceinline__ void matmul(const reprise_matmul_arguments &p) {
-  constexpr int BM = 64, BK = sizeof(T) == 4 ? 16 : 32;
+  constexpr int BK = matmul_depth<T, Deep>;
   using product = tensor_product<T, Tf32, BM, BN, BK, AByDepth, BByDepth>;
   struct stage {
     typename product::tile_a a;
@@ -100,6 +150,18 @@ __device__ __forceinline__ void matmul(const reprise_matmul_arguments &p) {
     sum.accumulate(ring[s % stages].a, ring[s % stages].b);
   }
   copy_wait<0>();
+  if constexpr (CopiesY != single_copies) {
+    using result = result_tile<BM, BN, HasBias, Accumulate, Y>;
+    static_assert(sizeof(ring) >= BM * result::stride * sizeof(float), "the result takes the place of the ring");
+    if (result::fits(p)) {
+      const result tile{reinterpret_cast<float *>(ring)};
+      __syncthreads(); // the ring has been read
+      tile.fill(sum, float_from_bits(Alpha));
+      __syncthreads();
+      tile.write(y + Index(first_row) * Index(p.y.stride[2]) + first_column, Index(p.y.stride[2]), rows - first_row, columns - first_column, pointer<const float>(p.bias) + first_column);
+      return;
+    }
+  }
   const bool pairs = CopiesY == vector_copies || (CopiesY == checked_copies && copies_aligned<2 * sizeof(Y), Y>(p.y, 3));
   sum.each([&](int m, int n, float v0, float v1) {
     const int row = first_row + m, column = first_column + n;

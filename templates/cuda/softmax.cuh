@@ -1,9 +1,10 @@
 // Softmax over the inner dimension, and its gradient.
 //
-// Tiling: one block of 128 threads a row; a thread takes every 128th element. It
-// keeps the first eight in registers and reads the others again for each step,
-// so that the length of a row is not limited. Sums merge by halving in a fixed
-// order.
+// Tiling: one block of 128 threads a row; a thread takes every 128th group of V
+// neighbours: eight where rows are aligned to 16 bytes, which may depend on the
+// sizes of a call, else one. It keeps the first eight elements in registers and
+// reads the others again for each step, so that the length of a row is not
+// limited. Sums merge by halving in a fixed order.
 #pragma once
 #include "activation.cuh"
 
@@ -33,69 +34,141 @@ __device__ __forceinline__ float over_block(float value) {
   return Take::merge(Take::merge(shared[0], shared[1]), Take::merge(shared[2], shared[3]));
 }
 
+// Whether all rows of a tensor are made of aligned groups of V elements.
+template <int V, class T>
+__device__ __forceinline__ bool in_groups(const reprise_elementwise_arguments &p, const reprise_tensor &t) {
+  uint64_t bits = t.data / sizeof(T) | uint64_t(p.extent[3]);
+#pragma unroll
+  for (int i = 0; i < 3; i++)
+    bits |= uint64_t(t.stride[i]);
+  return t.stride[3] == 1 && bits % V == 0;
+}
+
 // A row of x, dy or y: element i lies at from[i * stride[3]].
 template <class Index>
 __device__ __forceinline__ Index this_row(const reprise_elementwise_arguments &p, const reprise_tensor &t) {
   return row_offset<Index, 3>(Index(blockIdx.x), p.extent, t.stride);
 }
 
-// The elements of a row that belong to a thread.
-template <class T, class Index>
-struct row_elements {
-  const T *from;
-  Index step, length;
-  float held[softmax_held];
-
-  __device__ __forceinline__ row_elements(const T *from, Index step, Index length) : from(from), step(step), length(length) {
-#pragma unroll
-    for (int j = 0; j < softmax_held; j++)
-      if (at(j) < length)
-        held[j] = to_float(from[at(j) * step]);
-  }
-
-  static __device__ __forceinline__ Index at(int j) { return threadIdx.x + Index(j) * softmax_threads; }
+// V neighbours.
+template <int V>
+struct values {
+  float at[V];
 };
 
-// Calls visit(position, element of each of the rows) in order.
-template <class Index, class Visit, class First, class... Rest>
-__device__ __forceinline__ void each_element(Visit visit, const First &first, const Rest &...rest) {
+// The elements of a row that belong to a thread.
+template <int V, class T, class Index>
+struct row_elements {
+  static constexpr int groups = softmax_held / V;
+  T *row;
+  Index step, length;
+  values<V> held[groups];
+
+  __device__ __forceinline__ row_elements(const reprise_elementwise_arguments &p, const reprise_tensor &t) : row(pointer<T>(t.data) + this_row<Index>(p, t)), step(Index(t.stride[3])), length(Index(p.extent[3])) {}
+
+  static __device__ __forceinline__ Index at(int j) { return (threadIdx.x + Index(j) * softmax_threads) * V; }
+
+  __device__ __forceinline__ values<V> get(Index i) const {
+    values<V> v;
+    load<V>(v.at, static_cast<const T *>(row + i * (V > 1 ? 1 : step)));
+    return v;
+  }
+
+  __device__ __forceinline__ void set(Index i, const values<V> &v) const { store<V>(row + i * (V > 1 ? 1 : step), v.at); }
+
+  __device__ __forceinline__ void hold() {
 #pragma unroll
-  for (int j = 0; j < softmax_held; j++)
+    for (int j = 0; j < groups; j++)
+      if (at(j) < length)
+        held[j] = get(at(j));
+  }
+};
+
+// Calls visit(position, neighbours of each of the rows) in order.
+template <class Index, class Visit, class First, class... Rest>
+__device__ __forceinline__ void each_group(Visit visit, const First &first, const Rest &...rest) {
+#pragma unroll
+  for (int j = 0; j < First::groups; j++)
     if (First::at(j) < first.length)
       visit(First::at(j), first.held[j], rest.held[j]...);
-  for (Index i = First::at(softmax_held); i < first.length; i += softmax_threads)
-    visit(i, to_float(first.from[i * first.step]), to_float(rest.from[i * rest.step])...);
+  for (Index i = First::at(First::groups); i < first.length; i += First::at(1) - First::at(0))
+    visit(i, first.get(i), rest.get(i)...);
+}
+
+template <int V, class Index, class X, class Y>
+__device__ __forceinline__ void softmax_row(const reprise_elementwise_arguments &p) {
+  row_elements<V, const X, Index> x(p, p.a);
+  const row_elements<V, Y, Index> y(p, p.y);
+  x.hold();
+  float largest = to_float(*x.row), sum = 0x0p+0f;
+  each_group<Index>([&](Index, const values<V> &v) {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      largest = larger(largest, v.at[i]);
+  },
+                    x);
+  largest = over_block<take_larger>(largest);
+  each_group<Index>([&](Index, const values<V> &v) {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      sum += exponential_for<Y>(v.at[i] - largest);
+  },
+                    x);
+  const float factor = divide(0x1p+0f, over_block<take_sum>(sum));
+  each_group<Index>([&](Index at, const values<V> &v) {
+    values<V> result;
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      result.at[i] = exponential_for<Y>(v.at[i] - largest) * factor;
+    y.set(at, result);
+  },
+                    x);
 }
 
 template <class Index, class X, class Y>
 __device__ __forceinline__ void softmax(const reprise_elementwise_arguments &p) {
-  const X *from = pointer<const X>(p.a.data) + this_row<Index>(p, p.a);
-  const row_elements<X, Index> x(from, Index(p.a.stride[3]), Index(p.extent[3]));
-  Y *y = pointer<Y>(p.y.data) + this_row<Index>(p, p.y);
-  const Index step_y = Index(p.y.stride[3]);
-  float largest = to_float(from[0]), sum = 0x0p+0f;
-  each_element<Index>([&](Index, float v) { largest = larger(largest, v); }, x);
-  largest = over_block<take_larger>(largest);
-  each_element<Index>([&](Index, float v) { sum += exponential(v - largest); }, x);
-  const float factor = divide(0x1p+0f, over_block<take_sum>(sum));
-  each_element<Index>([&](Index i, float v) { y[i * step_y] = storage<Y>::round(exponential(v - largest) * factor); }, x);
+  if (in_groups<8, X>(p, p.a) && in_groups<8, Y>(p, p.y))
+    softmax_row<8, Index, X, Y>(p);
+  else
+    softmax_row<1, Index, X, Y>(p);
+}
+
+template <int V, class Index, bool Accumulate, class DY, class Y, class DX>
+__device__ __forceinline__ void softmax_gradient_row(const reprise_elementwise_arguments &p) {
+  row_elements<V, const DY, Index> dy(p, p.a);
+  row_elements<V, const Y, Index> y(p, p.b);
+  const row_elements<V, DX, Index> dx(p, p.y);
+  dy.hold();
+  y.hold();
+  float sum = 0x0p+0f;
+  each_group<Index>([&](Index, const values<V> &dv, const values<V> &v) {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      sum = fused_multiply_add(dv.at[i], v.at[i], sum);
+  },
+                    dy, y);
+  sum = over_block<take_sum>(sum);
+  each_group<Index>([&](Index at, const values<V> &dv, const values<V> &v) {
+    values<V> result = {};
+    if constexpr (Accumulate)
+      result = dx.get(at);
+#pragma unroll
+    for (int i = 0; i < V; i++) {
+      const float value = v.at[i] * (dv.at[i] - sum);
+      result.at[i] = Accumulate ? result.at[i] + value : value;
+    }
+    dx.set(at, result);
+  },
+                    dy, y);
 }
 
 // dX = Y * (dY - sum of dY * Y): a is dY, b is Y, y is dX.
 template <class Index, bool Accumulate, class DY, class Y, class DX>
 __device__ __forceinline__ void softmax_gradient(const reprise_elementwise_arguments &p) {
-  const Index length = Index(p.extent[3]), step_dx = Index(p.y.stride[3]);
-  const row_elements<DY, Index> dy(pointer<const DY>(p.a.data) + this_row<Index>(p, p.a), Index(p.a.stride[3]), length);
-  const row_elements<Y, Index> y(pointer<const Y>(p.b.data) + this_row<Index>(p, p.b), Index(p.b.stride[3]), length);
-  DX *dx = pointer<DX>(p.y.data) + this_row<Index>(p, p.y);
-  float sum = 0x0p+0f;
-  each_element<Index>([&](Index, float dv, float v) { sum = fused_multiply_add(dv, v, sum); }, dy, y);
-  sum = over_block<take_sum>(sum);
-  each_element<Index>([&](Index i, float dv, float v) {
-    const float value = v * (dv - sum);
-    dx[i * step_dx] = storage<DX>::round(Accumulate ? to_float(dx[i * step_dx]) + value : value);
-  },
-                      dy, y);
+  if (in_groups<8, DY>(p, p.a) && in_groups<8, Y>(p, p.b) && in_groups<8, DX>(p, p.y))
+    softmax_gradient_row<8, Index, Accumulate, DY, Y, DX>(p);
+  else
+    softmax_gradient_row<1, Index, Accumulate, DY, Y, DX>(p);
 }
 
 } // namespace reprise
