@@ -6,7 +6,7 @@ import (
 	"github.com/reprise-ml/reprise/gen/ir"
 )
 
-const tileThreads = 128 // of a block of the tile, direct and depthwise kernels
+const tileThreads = 128 // of a block of the tile and direct kernels
 
 // convolution holds the constants of one convolution layer.
 type convolution struct {
@@ -118,7 +118,7 @@ func (b *builder) pixels(r ir.Ref) Expr {
 //	convolution  pixels(Y)/BM, channels(Y)/BN, groups               128
 //	halo         tiles(Y) of 8 x 16, 1, 1                           128
 //	direct       pixels(Y)/128, groups * channel sets               128
-//	depthwise    strips(Y)*Lanes/128, channels/(Lanes*V)            128
+//	depthwise    see depthwise.go
 func (b *builder) conv2d(k *ir.Conv2d) error {
 	c, err := b.layer(k.X, k.Weight, k.Y, k.Kernel, k.Stride, k.Groups)
 	if err != nil {
@@ -156,8 +156,7 @@ func (b *builder) convolve(c *convolution, gradient bool, bias ir.Ref, accumulat
 	arguments := append([]field{{"input", b.mapText(input)}, {"output", b.mapText(output)}, {"weight", weight}, {"bias", b.address(bias)}}, b.sizeFields(input, output)...)
 	switch {
 	case c.depthwise():
-		b.convolveDepthwise(c, gradient, bias != 0, accumulate, input, output, types, arguments)
-		return nil
+		return b.depthwise(c, gradient, bias != 0, accumulate, input, output, types, arguments)
 	case c.tiled() || narrow:
 		return b.convolveTiles(c, gradient, bias != 0, accumulate, input, output, types, arguments)
 	}
@@ -248,35 +247,4 @@ func (b *builder) resultVector(width int, refs ...ir.Ref) int {
 func (b *builder) channelsOf(r ir.Ref) int {
 	c, _ := b.stage.Tensor(r).Shape[1].Constant()
 	return c
-}
-
-func (b *builder) convolveDepthwise(c *convolution, gradient, bias, accumulate bool, input, output ir.Ref, types []any, arguments []field) {
-	refs := []ir.Ref{input, output}
-	if b.sums != nil {
-		refs = append(refs, b.sums.maps()...)
-	}
-	v := b.paddedVector(4, refs...)
-	for b.sums != nil && c.inputs%v == 0 && !b.sums.aligned(b, v) {
-		v /= 2
-	}
-	lanes := powerOfTwo((c.inputs+v-1)/v, 16)
-	sets := (c.inputs + lanes*v - 1) / (lanes * v)
-	s := b.stage.Tensor(output).Shape
-	if gradient && c.stride > 1 {
-		grid := [3]Expr{Ceiling(b.pixels(output), Number(tileThreads/lanes)), Number(sets), Number(1)}
-		b.add("depthwise", "depthwise_gradient_strided", "convolution", tileThreads, grid, Expr{}, arguments,
-			"index_t", c.inputs, c.kernel, c.stride, v, lanes, accumulate, types[0], types[1])
-		return
-	}
-	strips := Times(Size(s[0]), Ceiling(Size(s[2]), Number(4)), Size(s[3]))
-	blocks, sums, scratch := Ceiling(strips, Number(tileThreads/lanes)), "no_sums", Expr{}
-	if b.sums != nil {
-		blocks = Smaller(blocks, Number(mostRows))
-		b.rows = blocks
-		var fields []field
-		sums, fields, scratch = b.sums.launch(b, c.inputs)
-		arguments = append(arguments, fields...)
-	}
-	b.add("depthwise", "depthwise", "convolution", tileThreads, [3]Expr{blocks, Number(sets), Number(1)}, scratch, arguments,
-		"index_t", c.inputs, c.kernel, c.stride, v, lanes, gradient, bias, accumulate, types[0], types[1], sums)
 }

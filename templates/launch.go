@@ -46,6 +46,12 @@ type builder struct {
 	rows Expr  // partial results of a channel that a convolution leaves, or has left
 	left bool  // the first pass of a reduction has been done
 
+	// The weight gradient whose first pass an input gradient makes, how many partial
+	// results of it there are, and where they start in the scratch memory.
+	weight      *ir.Conv2dWeightGradient
+	weightRows  Expr
+	weightFirst Expr
+
 	blocks, shared int // of a kernel; see Kernel
 }
 
@@ -59,7 +65,8 @@ func Launches(stage *ir.Stage, ops []ir.Op, mode ir.Mode) ([][]Launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	pairs, rows := taken(stage, ops, mode), map[int]Expr{}
+	gradients := together(stage, ops, mode)
+	pairs, rows, firsts := taken(stage, ops, mode, gradients), map[int]Expr{}, map[int]Expr{}
 	all := make([][]Launch, len(ops))
 	for i := range ops {
 		if !in(&ops[i], mode) {
@@ -71,6 +78,11 @@ func Launches(stage *ir.Stage, ops []ir.Op, mode ir.Mode) ([][]Launch, error) {
 		if sums {
 			b.sums = sumsOf(&ops[reduction])
 		}
+		weight, both := gradients[i]
+		if both {
+			b.weight = ops[weight].Do.(*ir.Conv2dWeightGradient)
+		}
+		b.weightFirst = firsts[i]
 		if err := b.check(); err != nil {
 			return nil, wrap(&ops[i], err)
 		}
@@ -79,6 +91,9 @@ func Launches(stage *ir.Stage, ops []ir.Op, mode ir.Mode) ([][]Launch, error) {
 		}
 		if sums {
 			rows[reduction] = b.rows
+		}
+		if both {
+			rows[weight], firsts[weight] = b.weightRows, b.weightFirst
 		}
 		all[i] = b.launches
 	}

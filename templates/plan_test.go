@@ -94,6 +94,7 @@ var layerCases = []layerCase{
 	{42, 21, 1, 1, 1, false, true},
 	{21, 21, 3, 1, 21, true, true},
 	{4, 10, 3, 1, 2, true, false},
+	{24, 24, 7, 1, 24, false, false},
 }
 
 func (s *shelf) layers() {
@@ -131,6 +132,9 @@ func (s *shelf) sums() {
 		v = vectors(l.inputs)
 		for _, accumulate := range []bool{false, true} {
 			s.forward(&ir.Conv2dInputGradient{DY: dy, Weight: weight, DX: dx, Kernel: l.kernel, Stride: l.stride, Groups: l.groups, Accumulate: accumulate})
+			if accumulate && l.groups == l.inputs { // both gradients and the sums from one kernel
+				s.forward(&ir.Conv2dWeightGradient{X: x, DY: dy, DWeight: s.master(l.outputs, 1, l.kernel, l.kernel), Kernel: l.kernel, Stride: l.stride, Groups: l.groups})
+			}
 			s.forward(&ir.NormalizeReduce{DY: dx, X: below, Mean: v[0], Rstd: v[1], Scale: v[2], Shift: v[3], DScale: v[4], DShift: v[5], Activation: ir.SiLU})
 		}
 	}

@@ -66,8 +66,9 @@ func (s *sums) launch(b *builder, c int) (argument string, fields []field, scrat
 // taken finds the reductions of a program whose first pass a convolution can do:
 // for each such convolution its reduction, by position. Both are on one lane,
 // where no launch between them uses the scratch memory that carries the partial
-// results, and nothing else writes to the map in between.
-func taken(stage *ir.Stage, ops []ir.Op, mode ir.Mode) map[int]int {
+// results, and nothing else writes to the map in between. gradients are the
+// weight gradients whose first pass the convolution makes too (see together).
+func taken(stage *ir.Stage, ops []ir.Op, mode ir.Mode, gradients map[int]int) map[int]int {
 	pairs := map[int]int{}
 	for i := range ops {
 		result, ok := summable(stage, &ops[i])
@@ -75,7 +76,7 @@ func taken(stage *ir.Stage, ops []ir.Op, mode ir.Mode) map[int]int {
 			continue
 		}
 		for j := i + 1; j < len(ops); j++ {
-			if !in(&ops[j], mode) {
+			if !in(&ops[j], mode) || gradients[i] == j {
 				continue
 			}
 			if reduced(stage, &ops[j]) == result && ops[j].Lane == ops[i].Lane {
@@ -101,7 +102,7 @@ func summable(stage *ir.Stage, op *ir.Op) (ir.Ref, bool) {
 		return k.Y, err == nil && stage.Tensor(k.X).Elem == ir.Activation
 	case *ir.Conv2dInputGradient:
 		c, err := b.layer(k.DX, k.Weight, k.DY, k.Kernel, k.Stride, k.Groups)
-		return k.DX, err == nil && (c.tiled() && c.stride*c.stride <= mostRows || c.depthwise() && c.stride == 1)
+		return k.DX, err == nil && (c.tiled() && c.stride*c.stride <= mostRows || c.windowed())
 	}
 	return 0, false
 }

@@ -13,7 +13,8 @@ const wantedBlocks = 528
 // and read once more.
 const partialBytes = 16 << 20
 
-// conv2dWeightGradient has two launches.
+// conv2dWeightGradient has two launches; the first is left out when the input
+// gradient of the layer makes both.
 //
 //	kernel                             grid                                 block  scratch
 //	weight_gradient_partial            splits, channel tiles, tap sets      128    splits * |dW| * 4
@@ -36,15 +37,18 @@ func (b *builder) conv2dWeightGradient(k *ir.Conv2dWeightGradient) error {
 			{"span", Ceiling(pixels, splits).C()}}, b.sizeFields(k.X, k.DY)...)
 	}
 	var splits Expr
-	if c.depthwise() {
+	switch {
+	case b.left: // by the input gradient
+		splits = b.rows
+	case c.depthwise():
 		v := b.paddedVector(4, k.X, k.DY)
 		lanes := powerOfTwo((c.inputs+v-1)/v, 32)
 		sets := (c.inputs + lanes*v - 1) / (lanes * v)
 		splits = b.splits(pixels, 256*8/lanes, sets*c.kernel)
 		grid := [3]Expr{splits, Number(sets), Number(c.kernel)}
-		b.add("depthwise", "depthwise_weight_gradient_partial", "weight_gradient", 256, grid, Times(splits, Number(4*total)), partial(splits),
+		b.add("depthwise_plain", "depthwise_weight_gradient_partial", "weight_gradient", 256, grid, Times(splits, Number(4*total)), partial(splits),
 			"index_t", c.inputs, c.kernel, c.stride, v, lanes, types[0], types[1])
-	} else {
+	default:
 		if err := b.need(ir.Activation, k.X, k.DY); err != nil {
 			return err
 		}
@@ -63,7 +67,7 @@ func (b *builder) conv2dWeightGradient(k *ir.Conv2dWeightGradient) error {
 		b.add("weight_gradient", "weight_gradient_partial", "weight_gradient", tileThreads, grid, Times(splits, Number(4*total)), partial(splits),
 			"element", "tf32", "index_t", c.shape(64, bn), together, c.narrow(), vectorX, vectorDY)
 	}
-	reduce := []field{{"partial", "c->scratch[lane]"}, {"result", b.address(k.DWeight)}, {"rows", "(int32_t)(" + splits.C() + ")"}}
+	reduce := []field{{"partial", b.scratchText(b.weightFirst)}, {"result", b.address(k.DWeight)}, {"rows", "(int32_t)(" + splits.C() + ")"}}
 	// The partial sums of a depthwise layer lie as one group of C outputs, those of
 	// a narrow layer as the parameter does.
 	inputs, groups := c.inputs, c.groups

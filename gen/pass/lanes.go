@@ -42,9 +42,29 @@ func assign(r *regions, ops []ir.Op, mode ir.Mode) error {
 		if mode == ir.Training || op.Mode == ir.Eval {
 			op.Lane = a.choose(before)
 		}
-		op.Wait = merge(op.Wait, a.issue(i, op, before))
+		j := sibling(r.stage, ops, i)
+		if j >= 0 {
+			op.Lane = ops[j].Lane
+		}
+		op.Wait = merge(op.Wait, a.issue(i, op, before, j >= 0))
 	}
 	return nil
+}
+
+// sibling finds, for the weight gradient of a depthwise layer, the input gradient
+// of the layer before it: on one lane, one kernel can make both from one reading
+// of dY. -1: there is none.
+func sibling(s *ir.Stage, ops []ir.Op, i int) int {
+	w, ok := ops[i].Do.(*ir.Conv2dWeightGradient)
+	if !ok || w.Groups == 1 || !s.Tensor(w.DWeight).Shape[1].Equal(ir.Const(1)) {
+		return -1
+	}
+	for j := i - 1; j >= 0; j-- {
+		if k, ok := ops[j].Do.(*ir.Conv2dInputGradient); ok && k.DY == w.DY {
+			return j
+		}
+	}
+	return -1
 }
 
 // assigner follows the issue of one program.
@@ -52,6 +72,7 @@ type assigner struct {
 	uses  *uses
 	lane  map[int]int // lane of a launch
 	tail  []int       // last launch of a lane, -1 before the first
+	chain []int       // the same without siblings
 	known map[int][]int
 
 	// By estimate, in microseconds: when a lane is free, and when a launch ends.
@@ -64,6 +85,7 @@ func newAssigner(r *regions) *assigner {
 	a := &assigner{uses: newUses(r), lane: map[int]int{}, known: map[int][]int{}, end: map[int]float64{}, nominal: Nominal(r.stage)}
 	for range maxLanes {
 		a.tail = append(a.tail, -1)
+		a.chain = append(a.chain, -1)
 		a.free = append(a.free, 0)
 	}
 	return a
@@ -104,7 +126,7 @@ func (a *assigner) choose(before []int) int {
 	ready, chained := a.ready(before), make([]bool, maxLanes)
 	for _, b := range before {
 		l := a.lane[b]
-		chained[l] = chained[l] || a.tail[l] == b
+		chained[l] = chained[l] || a.chain[l] == b
 	}
 	best := 0
 	start := func(l int) float64 { return max(ready, a.free[l]) }
@@ -126,10 +148,15 @@ func (a *assigner) choose(before []int) int {
 }
 
 // issue records a launch and returns the launches of other lanes that it has
-// to wait for: those that no earlier wait of its lane has covered.
-func (a *assigner) issue(i int, op *ir.Op, before []int) []int {
+// to wait for: those that no earlier wait of its lane has covered. A sibling has
+// next to nothing left to do and leaves the chain of its lane as it is.
+func (a *assigner) issue(i int, op *ir.Op, before []int, sibling bool) []int {
 	lane := op.Lane
-	a.end[i] = max(a.ready(before), a.free[lane]) + a.cost(op)
+	a.end[i] = max(a.ready(before), a.free[lane])
+	if !sibling {
+		a.end[i] += a.cost(op)
+		a.chain[lane] = i
+	}
 	a.free[lane] = a.end[i]
 	seen := make([]int, maxLanes)
 	for l := range seen {

@@ -79,3 +79,39 @@ func TestLanesFillGaps(t *testing.T) {
 	require.NotEqual(t, s.Forward[4].Lane, s.Forward[0].Lane)
 	require.NotEqual(t, s.Forward[5].Lane, s.Forward[0].Lane)
 }
+
+// The weight gradient of a depthwise layer runs on the lane of the input gradient,
+// whose kernel may make both, and what reads the input gradient goes on there, as
+// if the weight gradient were not there. That of another layer takes a lane of its
+// own.
+func TestDepthwiseGradientsShareALane(t *testing.T) {
+	for _, depthwise := range []bool{true, false} {
+		s := &ir.Stage{Multiple: ir.Multiple{Height: 1, Width: 1}}
+		inputs, groups := 8, 1
+		if depthwise {
+			inputs, groups = 1, 8
+		}
+		weight := func() ir.Ref {
+			shape := []ir.Dim{ir.Const(8), ir.Const(inputs), ir.Const(3), ir.Const(3)}
+			storage := s.AddStorage(ir.Storage{Name: "weight", Space: ir.Input, Elem: ir.Master, Size: ir.Elements(shape)})
+			return s.AddTensor(ir.Tensor{Name: "weight", Shape: shape, Elem: ir.Master, Storage: storage, Strides: ir.RowMajor(shape)})
+		}
+		x, dy, dx := mapIn(s, ir.Input), mapIn(s, ir.Input), mapIn(s, ir.Arena)
+		s.Forward = []ir.Op{
+			{Name: "input", Do: &ir.Conv2dInputGradient{DY: dy, Weight: weight(), DX: dx, Kernel: 3, Stride: 1, Groups: groups}},
+			{Name: "weight", Do: &ir.Conv2dWeightGradient{X: x, DY: dy, DWeight: weight(), Kernel: 3, Stride: 1, Groups: groups}},
+		}
+		chain(s, dx, 2)
+		require.NoError(t, arena(s))
+		require.NoError(t, lanes(s))
+		var got []int
+		for _, op := range s.Forward {
+			got = append(got, op.Lane)
+		}
+		if depthwise {
+			require.Equal(t, []int{0, 0, 0, 0}, got)
+		} else {
+			require.Equal(t, []int{0, 1, 0, 0}, got)
+		}
+	}
+}

@@ -1,223 +1,215 @@
-// Depthwise convolution, one filter a channel, and its gradients.
+// Depthwise convolution of stride 1, one filter a channel, and its input
+// gradient, which is the same with filters turned by half a turn.
 //
-// The last group of V channels may reach beyond C where maps are padded; its
-// filters are zero there.
+// Tiling: a block makes Strip rows and 256/Lanes columns of Lanes*V channels. The
+// source comes with its halo, by asynchronous copies, as [row][column][channel];
+// what lies outside the map is zero. A thread walks down a column with V
+// channels, its filters in registers, so that each row is read from shared memory
+// once for all outputs that it meets. A block goes on to the tile that lies a
+// grid further, and may sum what it writes (see sums.cuh).
 //
-// Tiling, forward and input gradient: a thread makes V channels of a strip of
-// four pixels, one below the other, so that an input row is loaded once for all
-// output rows that it meets. The block's filters lie in shared memory as
-// [tap][channel]. Lanes of channels are neighbours in a warp. A thread goes on to
-// the strip that lies a grid further, and may sum what it writes (see sums.cuh).
-// Grid: (strips of pixels or fewer, sets of Lanes*V channels). Block: 128 threads.
+// Where maps are padded, the last group of V channels reaches beyond C: zeros are
+// written there, and the sums go nowhere.
+// Grid: (tiles or fewer, sets of Lanes*V channels). Block: 256 threads.
 #pragma once
-#include "convolution.cuh"
+#include "sums.cuh"
+#include "tile.cuh"
 
 namespace reprise {
 
-constexpr int strip = 4;
+constexpr int depthwise_threads = 256;
 
-template <int V, class Index>
-__device__ __forceinline__ Index channel_offset(const reprise_map &m, int channel) {
-  return Index(channel) * Index(V > 1 ? 1 : m.channel);
-}
-
-// The filters of a block's channels; Flip turns them by half a turn, which
-// makes the input gradient of stride 1 a forward pass.
-template <int C, int Taps, int Width, bool Flip>
-__device__ __forceinline__ void load_filters(float *to, uint64_t weight, int first) {
-  for (int i = threadIdx.x; i < Taps * Width; i += tile_threads) {
-    const int channel = first + i % Width, tap = i / Width;
-    to[i] = channel < C ? pointer<const float>(weight)[channel * Taps + (Flip ? Taps - 1 - tap : tap)] : 0x0p+0f;
+// The filters of a thread's channels, by way of shared memory, which turns
+// [channel][tap] around; Flip turns them by half a turn. All threads of a block
+// call it.
+template <int C, int Taps, int V, int Lanes, bool Flip>
+__device__ __forceinline__ void load_filters(float (&to)[Taps][V], uint64_t weight) {
+  constexpr int width = Lanes * V;
+  alignas(16) __shared__ float filters[Taps * width];
+  const int first = blockIdx.y * width;
+  for (int i = threadIdx.x; i < Taps * width; i += depthwise_threads) {
+    const int channel = first + i % width, tap = i / width;
+    filters[i] = channel < C ? pointer<const float>(weight)[channel * Taps + (Flip ? Taps - 1 - tap : tap)] : 0x0p+0f;
   }
   __syncthreads();
+#pragma unroll
+  for (int tap = 0; tap < Taps; tap++)
+    load<V>(to[tap], filters + tap * width + threadIdx.x % Lanes * V);
 }
 
-// One strip: where it starts, and its sums of products.
-template <class Index, int C, int Kernel, int Stride, int V, class X>
-struct depthwise_strip {
-  static constexpr int padding = (Kernel - 1) / 2, reach = (strip - 1) * Stride + Kernel;
+// Where a tile of Rows x Columns pixels lies.
+template <class Index, int Rows, int Columns>
+struct tile_position {
+  using index = Index;
   Index n;
-  int x, y;
-  float sum[strip][V];
+  int y, x;
 
-  __device__ __forceinline__ depthwise_strip(const reprise_convolution_arguments &p, Index item) {
-    const Index strips = Index(ceiling(p.output_height, strip));
-    x = int(item % Index(p.output_width));
-    y = int(item / Index(p.output_width) % strips) * strip;
-    n = item / Index(p.output_width) / strips;
+  static __device__ __forceinline__ Index count(int batch, int height, int width) {
+    return Index(batch) * Index(ceiling(height, Rows)) * Index(ceiling(width, Columns));
   }
 
-  // filter holds [tap][width], the thread's channels from lane on.
-  __device__ __forceinline__ void accumulate(const reprise_convolution_arguments &p, const float *filter, int width, int lane, int channel) {
-    const X *from = pointer<const X>(p.input.data) + n * Index(p.input.image) + channel_offset<V, Index>(p.input, channel);
-    for (int kx = 0; kx < Kernel; kx++) {
-      const int sx = x * Stride - padding + kx;
-      if (sx < 0 || sx >= p.input_width)
-        continue;
-#pragma unroll
-      for (int r = 0; r < reach; r++) {
-        const int sy = y * Stride - padding + r;
-        if (sy < 0 || sy >= p.input_height)
-          continue;
-        float v[V];
-        widen<V>(v, fetch_channels<C, V>(from + Index(sy) * Index(p.input.row) + Index(sx) * Index(p.input.column), channel));
-#pragma unroll
-        for (int s = 0; s < strip; s++) {
-          const int ky = r - s * Stride;
-          if (ky < 0 || ky >= Kernel)
-            continue;
-          float w[V];
-          load<V>(w, filter + (ky * Kernel + kx) * width + lane);
-#pragma unroll
-          for (int i = 0; i < V; i++)
-            sum[s][i] = fused_multiply_add(v[i], w[i], sum[s][i]);
-        }
-      }
-    }
-  }
-
-  // Writes the strip and sums it on the way.
-  template <bool Accumulate, class Y, class Sums>
-  __device__ __forceinline__ void write(const reprise_convolution_arguments &p, int channel, Sums &total) const {
-    const typename Sums::coefficients coefficients(p, channel);
-#pragma unroll
-    for (int s = 0; s < strip; s++) {
-      if (y + s >= p.output_height)
-        break;
-      Y *to = pointer<Y>(p.output.data) + pixel_offset(p.output, n, Index(y + s), Index(x)) + channel_offset<V, Index>(p.output, channel);
-      group<typename Sums::below, V> below;
-      if constexpr (Sums::reads_below)
-        below = fetch_channels<C, V>(pointer<const typename Sums::below>(p.below.data) + pixel_offset(p.below, n, Index(y + s), Index(x)) + channel_offset<V, Index>(p.below, channel), channel);
-      float v[V], old[V] = {};
-      if constexpr (Accumulate)
-        widen<V>(old, fetch_channels<C, V>(static_cast<const Y *>(to), channel));
-#pragma unroll
-      for (int i = 0; i < V; i++)
-        v[i] = sum[s][i] + old[i];
-      const group<Y, V> rounded = narrow<Y>(v);
-      *reinterpret_cast<group<Y, V> *>(to) = rounded;
-      widen<V>(v, rounded);
-      total.take(v, below, coefficients);
-    }
+  __device__ __forceinline__ tile_position(Index tile, int height, int width) {
+    const Index across = Index(ceiling(width, Columns)), down = Index(ceiling(height, Rows)), rest = tile / across;
+    n = rest / down;
+    y = int(rest - n * down) * Rows;
+    x = int(tile - rest * across) * Columns;
   }
 };
 
-template <class Index, int C, int Kernel, int Stride, int V, int Lanes, bool Flip, bool HasBias, bool Accumulate, class X, class Y, class Sums>
+// Starts the copies of Rows x Columns pixels of the block's channels, the first at
+// (y, x) of image n.
+template <int C, int Rows, int Columns, int Width, bool Vector, class T, class Index>
+__device__ __forceinline__ void bring_pixels(T *to, const reprise_map &m, Index n, int y, int x, int height, int width) {
+  constexpr int across = Width / chunk<T>, chunks = Rows * Columns * across;
+  static_assert(Width % chunk<T> == 0 && depthwise_threads % across == 0, "a thread keeps its channels");
+  const int column = threadIdx.x % across * chunk<T>, channel = blockIdx.y * Width + column;
+  const int valid = channel < C ? smaller(C - channel, chunk<T>) : 0;
+  const T *from = pointer<const T>(m.data) + (n * Index(m.image) + Index(channel) * Index(Vector ? 1 : m.channel));
+#pragma unroll
+  for (int first = 0; first < chunks; first += depthwise_threads) {
+    const int pixel = (first + int(threadIdx.x)) / across, sy = y + pixel / Columns, sx = x + pixel % Columns;
+    if (first + depthwise_threads > chunks && pixel >= Rows * Columns)
+      break;
+    const bool inside = valid > 0 && unsigned(sy) < unsigned(height) && unsigned(sx) < unsigned(width);
+    bring<Vector>(to + pixel * Width + column, inside ? from + (Index(sy) * Index(m.row) + Index(sx) * Index(m.column)) : pointer<const T>(m.data), inside ? valid : 0, Index(m.channel));
+  }
+}
+
+// The column of a map that a thread writes, or reads beside its tile: V channels
+// of the first `rows` rows.
+template <int V, class T>
+struct map_column {
+  T *first;
+  int64_t row;
+
+  __device__ __forceinline__ map_column() {}
+  template <class Position>
+  __device__ __forceinline__ map_column(const reprise_map &m, const Position &at, int column, int channel) : row(m.row) {
+    using index = typename Position::index;
+    first = pointer<T>(m.data) + (pixel_offset(m, at.n, index(at.y), index(at.x + column)) + index(channel) * index(V > 1 ? 1 : m.channel));
+  }
+
+  template <int Rows>
+  __device__ __forceinline__ void fetch_rows(group<T, V> (&to)[Rows], int rows) const {
+    const T *from = first;
+#pragma unroll
+    for (int r = 0; r < Rows; r++, from += row)
+      if (r < rows)
+        to[r] = fetch<V>(from);
+  }
+};
+
+// What a thread writes of one tile.
+template <int V, int Strip, bool Accumulate, class Y, class Sums>
+struct depthwise_result {
+  using below = typename Sums::below;
+  map_column<V, Y> column;
+  int rows; // that exist
+  group<Y, V> before[Strip];
+  group<below, V> under[Strip];
+
+  // Starts the loads of what the result is added to and of the map below.
+  template <class Position>
+  __device__ __forceinline__ depthwise_result(const reprise_convolution_arguments &p, const Position &at, int x, int channel, bool exists) : column(p.output, at, x, channel) {
+    rows = exists && at.x + x < p.output_width ? smaller(Strip, p.output_height - at.y) : 0;
+    if constexpr (Accumulate)
+      column.fetch_rows(before, rows);
+    if constexpr (Sums::reads_below)
+      map_column<V, below>(p.below, at, x, channel).fetch_rows(under, rows);
+  }
+
+  // Writes row s and sums it on the way. Rows come in order.
+  __device__ __forceinline__ void write(int s, float (&sum)[V], Sums &total, const typename Sums::coefficients &coefficients) {
+    if (s >= rows)
+      return;
+    if constexpr (Accumulate) {
+      float old[V];
+      widen<V>(old, before[s]);
+#pragma unroll
+      for (int i = 0; i < V; i++)
+        sum[i] += old[i];
+    }
+    const group<Y, V> rounded = narrow<Y>(sum);
+    *reinterpret_cast<group<Y, V> *>(column.first) = rounded;
+    column.first += column.row;
+    widen<V>(sum, rounded);
+    if (s == 0)
+      total.take(sum, under[s], coefficients);
+    else
+      total.follow(sum, under[s], coefficients);
+  }
+};
+
+// The block's row of partial results of the sums that it took. parts is shared
+// memory for as many parts as the block has channels times threads a channel.
+template <int C, int V, int Lanes, class Sums>
+__device__ __forceinline__ void store_sums(typename Sums::part *parts, uint64_t partial, const Sums &total) {
+  using part = typename Sums::part;
+  constexpr int width = Lanes * V, row_lanes = depthwise_threads / Lanes;
+#pragma unroll
+  for (int i = 0; i < V; i++)
+    parts[threadIdx.x / Lanes * width + threadIdx.x % Lanes * V + i] = total.result(i);
+  __syncthreads();
+  const int c = threadIdx.x, channel = blockIdx.y * width + c;
+  if (c < width && channel < C)
+    pointer<part>(partial)[int64_t(blockIdx.x) * C + channel] = merge_column<row_lanes, width>(parts + c);
+}
+
+template <class Index, int C, int Kernel, int V, int Lanes, int Strip, bool Vector, bool Flip, bool HasBias, bool Accumulate, class X, class Y, class Sums>
 __device__ __forceinline__ void depthwise(const reprise_convolution_arguments &p) {
   using sums = typename Sums::template of<C, V, Y>;
-  using part = typename sums::part;
-  constexpr int width = Lanes * V, row_lanes = tile_threads / Lanes;
-  alignas(16) __shared__ float filter[Kernel * Kernel * width];
-  load_filters<C, Kernel * Kernel, width, Flip>(filter, p.weight, blockIdx.y * width);
-  const int lane = threadIdx.x % Lanes * V, channel = blockIdx.y * width + lane;
-  const Index items = Index(p.batch) * Index(ceiling(p.output_height, strip)) * Index(p.output_width);
-  float bias[V] = {};
+  using position = tile_position<Index, Strip, depthwise_threads / Lanes>;
+  constexpr int width = Lanes * V, taps = Kernel * Kernel, padding = (Kernel - 1) / 2;
+  constexpr int rows = Strip + Kernel - 1, columns = depthwise_threads / Lanes + Kernel - 1;
+  constexpr int tile_bytes = rows * columns * width * int(sizeof(X)), part_bytes = depthwise_threads * V * int(sizeof(typename sums::part));
+  alignas(16) __shared__ char memory[sums::wanted && part_bytes > tile_bytes ? part_bytes : tile_bytes];
+  X *const tile = reinterpret_cast<X *>(memory);
+  const int lane = threadIdx.x % Lanes * V, column = threadIdx.x / Lanes, channel = blockIdx.y * width + lane;
+  const Index tiles = position::count(p.batch, p.output_height, p.output_width);
+  float filter[taps][V], bias[V] = {};
   if constexpr (HasBias)
 #pragma unroll
     for (int i = 0; i < V; i++)
       bias[i] = channel + i < C ? pointer<const float>(p.bias)[channel + i] : 0x0p+0f;
   sums total;
   sums::start(p);
-  if (channel < C)
-    for (Index item = Index(blockIdx.x) * row_lanes + threadIdx.x / Lanes; item < items; item += Index(gridDim.x) * row_lanes) {
-      depthwise_strip<Index, C, Kernel, Stride, V, X> at(p, item);
+  const typename sums::coefficients coefficients(p, channel < C ? channel : 0);
+  for (Index t = blockIdx.x; t < tiles; t += gridDim.x) {
+    const position at(t, p.output_height, p.output_width);
+    bring_pixels<C, rows, columns, width, Vector>(tile, p.input, at.n, at.y - padding, at.x - padding, p.input_height, p.input_width);
+    copy_commit();
+    depthwise_result<V, Strip, Accumulate, Y, sums> result(p, at, column, channel, channel < C);
+    if (t == blockIdx.x) // behind the first copies
+      load_filters<C, taps, V, Lanes, Flip>(filter, p.weight);
+    copy_wait<0>();
+    __syncthreads();
+    float sum[Strip][V];
 #pragma unroll
-      for (int s = 0; s < strip; s++)
+    for (int r = 0; r < rows; r++) {
+      if (r < Strip)
 #pragma unroll
         for (int i = 0; i < V; i++)
-          at.sum[s][i] = bias[i];
-      at.accumulate(p, filter, width, lane, channel);
-      at.template write<Accumulate, Y>(p, channel, total);
-    }
-  if constexpr (sums::wanted) {
-    __shared__ part parts[row_lanes * width];
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      parts[threadIdx.x / Lanes * width + lane + i] = total.result(i);
-    __syncthreads();
-    for (int c = threadIdx.x; c < width; c += tile_threads)
-      if (int(blockIdx.y) * width + c < C)
-        pointer<part>(p.partial)[int64_t(blockIdx.x) * C + blockIdx.y * width + c] = merge_column<row_lanes, width>(parts + c);
-  }
-}
-
-// Input gradient of a stride above 1: each pixel of dX gathers from the outputs
-// that used it. One thread for V channels of one pixel.
-template <class Index, int C, int Kernel, int Stride, int V, int Lanes, bool Accumulate, class DY, class DX>
-__device__ __forceinline__ void depthwise_gradient_strided(const reprise_convolution_arguments &p) {
-  constexpr int width = Lanes * V, padding = (Kernel - 1) / 2;
-  alignas(16) __shared__ float filter[Kernel * Kernel * width];
-  load_filters<C, Kernel * Kernel, width, false>(filter, p.weight, blockIdx.y * width);
-  const int lane = threadIdx.x % Lanes * V, channel = blockIdx.y * width + lane;
-  const Index item = Index(blockIdx.x) * (tile_threads / Lanes) + threadIdx.x / Lanes;
-  const int x = int(item % Index(p.output_width)), y = int(item / Index(p.output_width) % Index(p.output_height));
-  const Index n = item / Index(p.output_width) / Index(p.output_height);
-  if (n >= Index(p.batch) || channel >= C)
-    return;
-  DX *to = pointer<DX>(p.output.data) + pixel_offset(p.output, n, Index(y), Index(x)) + channel_offset<V, Index>(p.output, channel);
-  float sum[V] = {};
-  if constexpr (Accumulate)
-    widen<V>(sum, fetch_channels<C, V>(static_cast<const DX *>(to), channel));
-  for (int ky = 0; ky < Kernel; ky++) {
-    const int ay = y + padding - ky;
-    if (ay < 0 || ay % Stride != 0 || ay / Stride >= p.input_height)
-      continue;
-    for (int kx = 0; kx < Kernel; kx++) {
-      const int ax = x + padding - kx;
-      if (ax < 0 || ax % Stride != 0 || ax / Stride >= p.input_width)
-        continue;
-      float v[V], w[V];
-      widen<V>(v, fetch_channels<C, V>(pointer<const DY>(p.input.data) + pixel_offset(p.input, n, Index(ay / Stride), Index(ax / Stride)) + channel_offset<V, Index>(p.input, channel), channel));
-      load<V>(w, filter + (ky * Kernel + kx) * width + lane);
-#pragma unroll
-      for (int i = 0; i < V; i++)
-        sum[i] = fused_multiply_add(v[i], w[i], sum[i]);
-    }
-  }
-  store<V>(to, sum);
-}
-
-// Weight gradient, pass 1: a block sums one row of taps over a span of pixels,
-// each thread every (256/Lanes)-th pixel; row lanes then merge in order. Partial
-// sums lie as [span][tap][C], which weight_gradient_reduce adds in pass 2.
-// Grid: (spans, channel sets, tap rows). Block: 256 threads.
-template <class Index, int C, int Kernel, int Stride, int V, int Lanes, class X, class DY>
-__device__ __forceinline__ void depthwise_weight_gradient_partial(const reprise_weight_gradient_arguments &p) {
-  constexpr int padding = (Kernel - 1) / 2;
-  __shared__ one_sum shared[reduce_warps * Lanes * V];
-  const int ky = blockIdx.z, channel = (blockIdx.y * Lanes + threadIdx.x % Lanes) * V;
-  const Index pixels = Index(p.batch) * Index(p.output_height) * Index(p.output_width);
-  const Index begin = Index(blockIdx.x) * Index(p.span), end = smaller(begin + Index(p.span), pixels);
-  one_sum part[Kernel][V] = {};
-  if (channel < C)
-    for (Index pixel = begin + threadIdx.x / Lanes; pixel < end; pixel += reduce_threads / Lanes) {
-      const Index column = pixel % Index(p.output_width), rest = pixel / Index(p.output_width);
-      const Index row = rest % Index(p.output_height), n = rest / Index(p.output_height);
-      const int sy = int(row) * Stride - padding + ky;
-      if (sy < 0 || sy >= p.input_height)
-        continue;
-      float dy[V];
-      widen<V>(dy, fetch_channels<C, V>(pointer<const DY>(p.dy.data) + pixel_offset(p.dy, n, row, column) + channel_offset<V, Index>(p.dy, channel), channel));
+          sum[r][i] = bias[i];
 #pragma unroll
       for (int kx = 0; kx < Kernel; kx++) {
-        const int sx = int(column) * Stride - padding + kx;
-        if (sx < 0 || sx >= p.input_width)
-          continue;
-        float x[V];
-        widen<V>(x, fetch_channels<C, V>(pointer<const X>(p.x.data) + pixel_offset(p.x, n, Index(sy), Index(sx)) + channel_offset<V, Index>(p.x, channel), channel));
+        float v[V];
+        load<V>(v, static_cast<const X *>(tile + (r * columns + column + kx) * width + lane));
 #pragma unroll
-        for (int i = 0; i < V; i++)
-          part[kx][i].a = fused_multiply_add(dy[i], x[i], part[kx][i].a);
+        for (int s = 0; s < Strip; s++) {
+          const int ky = r - s;
+          if (ky >= 0 && ky < Kernel)
+#pragma unroll
+            for (int i = 0; i < V; i++)
+              sum[s][i] = fused_multiply_add(v[i], filter[ky * Kernel + kx][i], sum[s][i]);
+        }
       }
+      if (r >= Kernel - 1)
+        result.write(r - Kernel + 1, sum[r - Kernel + 1], total, coefficients);
     }
-  float *to = pointer<float>(p.partial) + (int64_t(blockIdx.x) * Kernel * Kernel + ky * Kernel) * C;
-#pragma unroll
-  for (int kx = 0; kx < Kernel; kx++) {
-    const one_sum total = merge_rows<Lanes>(part[kx], shared);
-    const int written = blockIdx.y * Lanes * V + threadIdx.x;
-    if (threadIdx.x < Lanes * V && written < C)
-      to[kx * C + written] = total.a;
+    __syncthreads(); // the tile has been read
   }
+  if constexpr (sums::wanted)
+    store_sums<C, V, Lanes>(reinterpret_cast<typename sums::part *>(memory), p.partial, total);
 }
 
 } // namespace reprise

@@ -26,6 +26,7 @@ struct no_sums {
     using part = one_sum;
     using coefficients = no_coefficients;
     __device__ __forceinline__ void take(const float (&)[V], const group<below, V> &, const no_coefficients &) {}
+    __device__ __forceinline__ void follow(const float (&)[V], const group<below, V> &, const no_coefficients &) {}
     __device__ __forceinline__ part result(int) const { return {}; }
     static __device__ __forceinline__ void start(const reprise_convolution_arguments &) {}
   };
@@ -43,11 +44,18 @@ struct statistics_sums {
     using coefficients = no_coefficients;
     float first[V] = {}, sum[V] = {}, squares[V] = {}, count = 0x0p+0f;
 
-    __device__ __forceinline__ void take(const float (&y)[V], const group<below, V> &, const no_coefficients &) {
+    __device__ __forceinline__ void take(const float (&y)[V], const group<below, V> &at, const no_coefficients &none) {
 #pragma unroll
-      for (int i = 0; i < V; i++) {
+      for (int i = 0; i < V; i++)
         if (count == 0x0p+0f)
           first[i] = y[i];
+      follow(y, at, none);
+    }
+
+    // The same for values that are not the first.
+    __device__ __forceinline__ void follow(const float (&y)[V], const group<below, V> &, const no_coefficients &) {
+#pragma unroll
+      for (int i = 0; i < V; i++) {
         const float d = y[i] - first[i];
         sum[i] += d;
         squares[i] = fused_multiply_add(d, d, squares[i]);
@@ -90,6 +98,8 @@ struct gradient_sums {
         sum[i].b = fused_multiply_add(g, xhat, sum[i].b);
       }
     }
+
+    __device__ __forceinline__ void follow(const float (&dy)[V], const group<X, V> &at, const coefficients &k) { take(dy, at, k); }
 
     __device__ __forceinline__ two_sums result(int i) const { return sum[i]; }
     static __device__ __forceinline__ void start(const reprise_convolution_arguments &) {}
