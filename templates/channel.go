@@ -97,7 +97,7 @@ func (b *builder) batchStatistics(k *ir.BatchStatistics) error {
 			"index_t", f.rank(), c, f.vector, r.lanes, x)
 	}
 	b.add("statistics", "batch_statistics_finish", "channel", channelThreads, grid1(Number((c+7)/8)), Expr{}, fields,
-		c, Bits(k.Epsilon), Bits(k.Momentum), k.Cumulative)
+		Bits(k.Epsilon), Bits(k.Momentum), k.Cumulative)
 	return nil
 }
 
@@ -110,8 +110,8 @@ func (b *builder) runningStatistics(k *ir.RunningStatistics) error {
 	if err := b.vectors(c, k.RunningMean, k.RunningVar, k.Mean, k.Rstd); err != nil {
 		return err
 	}
-	fields := []field{{"mean", b.address(k.Mean)}, {"rstd", b.address(k.Rstd)}, {"running_mean", b.address(k.RunningMean)}, {"running_variance", b.address(k.RunningVar)}}
-	b.add("statistics", "running_statistics", "channel", channelThreads, grid1(Number((c+channelThreads-1)/channelThreads)), Expr{}, fields, c, Bits(k.Epsilon))
+	fields := []field{{"mean", b.address(k.Mean)}, {"rstd", b.address(k.Rstd)}, {"running_mean", b.address(k.RunningMean)}, {"running_variance", b.address(k.RunningVar)}, {"extent", fmt.Sprintf("{1, 1, 1, %d}", c)}}
+	b.add("statistics", "running_statistics", "channel", channelThreads, grid1(Number((c+channelThreads-1)/channelThreads)), Expr{}, fields, Bits(k.Epsilon))
 	return nil
 }
 
@@ -193,7 +193,7 @@ func (b *builder) normalizeReduce(k *ir.NormalizeReduce) error {
 		b.add("statistics", "normalize_reduce_partial", "channel", channelThreads, [3]Expr{r.blocks, Number(r.sets), Number(1)}, Times(r.blocks, Number(8*c)), fields,
 			functionArguments(k.Activation, k.Slope), "index_t", f.rank(), c, f.vector, r.lanes, types[0], types[1])
 	}
-	b.add("statistics", "normalize_reduce_finish", "channel", channelThreads, grid1(Number((c+7)/8)), Expr{}, fields, c)
+	b.add("statistics", "normalize_reduce_finish", "channel", channelThreads, grid1(Number((c+7)/8)), Expr{}, fields)
 	return nil
 }
 
@@ -245,6 +245,6 @@ func (b *builder) channelSum(k *ir.ChannelSum) error {
 	fields := b.channelFields(f, 0, k.DY, 0, &r, field{"dshift", b.address(k.DBias)})
 	b.add("reduce", "channel_sum_partial", "channel", channelThreads, [3]Expr{r.blocks, Number(r.sets), Number(1)}, Times(r.blocks, Number(4*c)), fields,
 		"index_t", f.rank(), c, f.vector, r.lanes, dy)
-	b.add("reduce", "channel_sum_finish", "channel", channelThreads, grid1(Number((c+7)/8)), Expr{}, fields, c, k.Accumulate)
+	b.add("reduce", "channel_sum_finish", "channel", channelThreads, grid1(Number((c+7)/8)), Expr{}, fields, k.Accumulate)
 	return nil
 }

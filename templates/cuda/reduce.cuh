@@ -78,31 +78,33 @@ __device__ __forceinline__ Part merge_rows(Part (&part)[V], Part *shared) {
   return total;
 }
 
-// Pass 2 reads the partial results [row][C] of eight channels with 32 row lanes.
-template <int C, class Part>
-__device__ __forceinline__ void load_partial(Part (&part)[finish_rows], uint64_t partial, int rows) {
-  const int channel = blockIdx.x * finish_channels + threadIdx.x % finish_channels;
+// Pass 2 reads the partial results [row][channel] of eight channels with 32 row
+// lanes. How many channels there are is an argument, the last extent, so that one
+// kernel serves all layers.
+template <class Part>
+__device__ __forceinline__ void load_partial(Part (&part)[finish_rows], const reprise_channel_arguments &p) {
+  const int channels = int(p.extent[3]), channel = blockIdx.x * finish_channels + threadIdx.x % finish_channels;
 #pragma unroll
   for (int i = 0; i < finish_rows; i++) {
     const int row = threadIdx.x / finish_channels + i * finish_lanes;
     part[i] = Part{};
-    if (row < rows && channel < C)
-      part[i] = pointer<const Part>(partial)[row * C + channel];
+    if (row < p.rows && channel < channels)
+      part[i] = pointer<const Part>(p.partial)[row * channels + channel];
   }
 }
 
 // The sum of the partial results of a channel, for the threads where it is true.
-template <int C, class Part>
-__device__ __forceinline__ bool finish(Part &total, uint64_t partial, int rows, int &channel) {
+template <class Part>
+__device__ __forceinline__ bool finish(Part &total, const reprise_channel_arguments &p, int &channel) {
   __shared__ Part shared[reduce_warps * finish_channels];
   Part part[finish_rows], sum[1] = {};
-  load_partial<C>(part, partial, rows);
+  load_partial(part, p);
 #pragma unroll
   for (int i = 0; i < finish_rows; i++)
     sum[0].merge(part[i]);
   total = merge_rows<finish_channels>(sum, shared);
   channel = blockIdx.x * finish_channels + threadIdx.x;
-  return threadIdx.x < finish_channels && channel < C;
+  return threadIdx.x < finish_channels && channel < int(p.extent[3]);
 }
 
 // Leaves the result of each of a block's channels in its row of [block][C].
@@ -133,11 +135,11 @@ __device__ __forceinline__ void channel_sum_partial(const reprise_channel_argume
 }
 
 // Pass 2; the sum goes to dshift.
-template <int C, bool Accumulate>
+template <bool Accumulate>
 __device__ __forceinline__ void channel_sum_finish(const reprise_channel_arguments &p) {
   one_sum total;
   int channel;
-  if (finish<C>(total, p.partial, p.rows, channel)) {
+  if (finish(total, p, channel)) {
     float *to = pointer<float>(p.dshift) + channel;
     *to = Accumulate ? *to + total.a : total.a;
   }

@@ -52,15 +52,15 @@ __device__ __forceinline__ void batch_statistics_partial(const reprise_channel_a
 // Pass 2: mean and 1/sqrt(variance + epsilon), and the running statistics,
 // which take the unbiased variance. First the mean of all partial results, then
 // the squares around it, so that no digits cancel.
-template <int C, uint32_t Epsilon, uint32_t Momentum, bool Cumulative>
+template <uint32_t Epsilon, uint32_t Momentum, bool Cumulative>
 __device__ __forceinline__ void batch_statistics_finish(const reprise_channel_arguments &p) {
   __shared__ two_sums shared[reduce_warps * finish_channels];
   __shared__ float centre[finish_channels];
   moments part[finish_rows];
-  load_partial<C>(part, p.partial, p.rows);
+  load_partial(part, p);
   // What the end needs is on its way from the start.
   const int channel = blockIdx.x * finish_channels + threadIdx.x;
-  const bool writes = threadIdx.x < finish_channels && channel < C;
+  const bool writes = threadIdx.x < finish_channels && channel < int(p.extent[3]);
   float *running_mean = pointer<float>(p.running_mean) + channel;
   float *running_variance = pointer<float>(p.running_variance) + channel;
   const float old_mean = writes ? *running_mean : 0x0p+0f, old_variance = writes ? *running_variance : 0x0p+0f;
@@ -91,10 +91,10 @@ __device__ __forceinline__ void batch_statistics_finish(const reprise_channel_ar
 }
 
 // What evaluation normalises with. One thread a channel.
-template <int C, uint32_t Epsilon>
+template <uint32_t Epsilon>
 __device__ __forceinline__ void running_statistics(const reprise_channel_arguments &p) {
   const int channel = blockIdx.x * blockDim.x + threadIdx.x;
-  if (channel >= C)
+  if (channel >= int(p.extent[3]))
     return;
   pointer<float>(p.mean)[channel] = pointer<const float>(p.running_mean)[channel];
   pointer<float>(p.rstd)[channel] = divide(0x1p+0f, square_root(pointer<const float>(p.running_variance)[channel] + float_from_bits(Epsilon)));
@@ -140,11 +140,10 @@ __device__ __forceinline__ void normalize_reduce_partial(const reprise_channel_a
   store_partial<C>(p.partial, merge_rows<ChannelLanes>(part, shared), ChannelLanes * V);
 }
 
-template <int C>
 __device__ __forceinline__ void normalize_reduce_finish(const reprise_channel_arguments &p) {
   two_sums total;
   int channel;
-  if (finish<C>(total, p.partial, p.rows, channel)) {
+  if (finish(total, p, channel)) {
     pointer<float>(p.dshift)[channel] = total.a;
     pointer<float>(p.dscale)[channel] = total.b;
   }
