@@ -25,6 +25,7 @@ var steps = []step{
 	{"fuse", fuse},
 	{"layout", layout},
 	{"differentiate", differentiate},
+	{"reductions", reductions},
 	{"compact", compact},
 	{"arena", arena},
 	{"lanes", lanes},
