@@ -187,7 +187,8 @@ func (b *builder) scratchText(first Expr) string {
 // together finds the weight gradients of a program whose first pass the kernel of
 // an input gradient makes: for each such input gradient its weight gradient, by
 // position. Both belong to one depthwise layer and lie on one lane, where no
-// launch between them uses the scratch memory that carries the partial results.
+// launch between them uses the scratch memory that carries the partial results,
+// but for the reduction whose sums the same kernel takes.
 // X must be there before the program starts.
 func together(stage *ir.Stage, ops []ir.Op, mode ir.Mode) map[int]int {
 	pairs := map[int]int{}
@@ -201,6 +202,8 @@ func together(stage *ir.Stage, ops []ir.Op, mode ir.Mode) map[int]int {
 		if err != nil || !c.windowed() || lanesOf(c.inputs, c.kernel, 2, shortStrip, true) == 0 {
 			continue
 		}
+		// It finds its partial results before those of the filters.
+		reduction := reductionOf(stage, ops, mode, i, -1)
 		for j := i + 1; j < len(ops); j++ {
 			if ops[j].Lane != ops[i].Lane || !in(&ops[j], mode) {
 				continue
@@ -209,7 +212,7 @@ func together(stage *ir.Stage, ops []ir.Op, mode ir.Mode) map[int]int {
 				pairs[i] = j
 				break
 			}
-			if usesScratch(&ops[j]) {
+			if usesScratch(&ops[j]) && j != reduction {
 				break
 			}
 		}

@@ -49,6 +49,22 @@ func TestDepthwiseGradientsTogether(t *testing.T) {
 	require.Equal(t, "(int32_t)("+lists[0][0].Grid[0].C()+")", text(lists[1], "rows"))
 }
 
+// The reduction may come before the weight gradient: it leaves what the filters
+// wait for as it is.
+func TestReductionBeforeWeightGradient(t *testing.T) {
+	s := gradientsOf(3, 1)
+	ops := s.stage.Forward
+	ops[1], ops[2] = ops[2], ops[1]
+	require.Equal(t, []string{"depthwise_gradients with gradient_sums", "normalize_reduce_finish", "weight_gradient_reduce"}, kernelsOf(t, s.stage, ir.Training))
+}
+
+// between puts an operation behind the first one.
+func between(s *shelf, k ir.Kernel) {
+	s.forward(k)
+	ops := s.stage.Forward
+	s.stage.Forward = append([]ir.Op{ops[0], ops[len(ops)-1]}, ops[1:len(ops)-1]...)
+}
+
 // The gradients have kernels of their own where one could not make both: X is
 // made by the same program, perhaps later; another lane; other use of the scratch
 // memory that would carry the partial results; another layer; or a tile that does
@@ -63,7 +79,11 @@ func TestDepthwiseGradientsApart(t *testing.T) {
 		}},
 		"lane": {gradientsOf(3, 1), func(_ *shelf, ops []ir.Op) { ops[1].Lane = 1 }},
 		"scratch": {gradientsOf(3, 1), func(s *shelf, ops []ir.Op) {
+			between(s, &ir.ChannelSum{DY: s.fmap(16, 4), DBias: s.master(16)})
+		}},
+		"another reduction": {gradientsOf(3, 1), func(s *shelf, ops []ir.Op) {
 			ops[1], ops[2] = ops[2], ops[1]
+			ops[1].Do.(*ir.NormalizeReduce).DY = s.fmap(32, 4)
 		}},
 		"layer": {gradientsOf(3, 1), func(s *shelf, ops []ir.Op) {
 			ops[1].Do.(*ir.Conv2dWeightGradient).DY = s.fmap(32, 4)

@@ -71,24 +71,36 @@ func (s *sums) launch(b *builder, c int) (argument string, fields []field, scrat
 func taken(stage *ir.Stage, ops []ir.Op, mode ir.Mode, gradients map[int]int) map[int]int {
 	pairs := map[int]int{}
 	for i := range ops {
-		result, ok := summable(stage, &ops[i])
-		if !ok || !in(&ops[i], mode) {
-			continue
+		weight, both := gradients[i]
+		if !both {
+			weight = -1
 		}
-		for j := i + 1; j < len(ops); j++ {
-			if !in(&ops[j], mode) || gradients[i] == j {
-				continue
-			}
-			if reduced(stage, &ops[j]) == result && ops[j].Lane == ops[i].Lane {
-				pairs[i] = j
-				break
-			}
-			if ops[j].Lane == ops[i].Lane && usesScratch(&ops[j]) || writes(stage, &ops[j], result) {
-				break
-			}
+		if j := reductionOf(stage, ops, mode, i, weight); j >= 0 {
+			pairs[i] = j
 		}
 	}
 	return pairs
+}
+
+// reductionOf is the reduction whose first pass operation i can do, -1 for none;
+// weight is a weight gradient of which it does the first pass as well, or -1.
+func reductionOf(stage *ir.Stage, ops []ir.Op, mode ir.Mode, i, weight int) int {
+	result, ok := summable(stage, &ops[i])
+	if !ok || !in(&ops[i], mode) {
+		return -1
+	}
+	for j := i + 1; j < len(ops); j++ {
+		if !in(&ops[j], mode) || j == weight {
+			continue
+		}
+		if reduced(stage, &ops[j]) == result && ops[j].Lane == ops[i].Lane {
+			return j
+		}
+		if ops[j].Lane == ops[i].Lane && usesScratch(&ops[j]) || writes(stage, &ops[j], result) {
+			break
+		}
+	}
+	return -1
 }
 
 func in(op *ir.Op, mode ir.Mode) bool { return op.Mode == ir.Always || op.Mode == mode }
