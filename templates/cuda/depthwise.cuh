@@ -63,15 +63,16 @@ __device__ __forceinline__ void bring_pixels(T *to, const reprise_map &m, Index 
   constexpr int across = Width / chunk<T>, chunks = Rows * Columns * across;
   static_assert(Width % chunk<T> == 0 && depthwise_threads % across == 0, "a thread keeps its channels");
   const int column = threadIdx.x % across * chunk<T>, channel = blockIdx.y * Width + column;
-  const int valid = channel < C ? smaller(C - channel, chunk<T>) : 0;
-  const T *from = pointer<const T>(m.data) + (n * Index(m.image) + Index(channel) * Index(Vector ? 1 : m.channel));
+  const int valid = C % chunk<T> == 0 ? chunk<T> : smaller(C - channel, chunk<T>);
+  const T *from = pointer<const T>(m.data) + (channel < C ? n * Index(m.image) + Index(channel) * Index(Vector ? 1 : m.channel) : 0);
 #pragma unroll
   for (int first = 0; first < chunks; first += depthwise_threads) {
     const int pixel = (first + int(threadIdx.x)) / across, sy = y + pixel / Columns, sx = x + pixel % Columns;
     if (first + depthwise_threads > chunks && pixel >= Rows * Columns)
       break;
-    const bool inside = valid > 0 && unsigned(sy) < unsigned(height) && unsigned(sx) < unsigned(width);
-    bring<Vector>(to + pixel * Width + column, inside ? from + (Index(sy) * Index(m.row) + Index(sx) * Index(m.column)) : pointer<const T>(m.data), inside ? valid : 0, Index(m.channel));
+    const bool inside = channel < C && unsigned(sy) < unsigned(height) && unsigned(sx) < unsigned(width);
+    const Index offset = inside ? Index(sy) * Index(m.row) + Index(sx) * Index(m.column) : 0;
+    bring<Vector>(to + pixel * Width + column, from + offset, inside ? valid : 0, Index(m.channel));
   }
 }
 
