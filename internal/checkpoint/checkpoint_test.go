@@ -184,7 +184,7 @@ func TestDecodeRefusesDamage(t *testing.T) {
 		"trailing":         {header(state(`{"version":2}{}`), 0), "metadata"},
 		"no network":       {header(state(`{"version":2}`), 0), "network is not described"},
 		"wrapping lengths": {header(`{"__metadata__":{"format":"reprise-checkpoint","state":"{\"version\":2}"},"w":{"dtype":"U8","shape":[18446744073709551615],"data_offsets":[0,18446744073709551615]}}`, 0), "damaged"},
-		"other dtype":      {header(`{"__metadata__":{"format":"reprise-checkpoint","state":"{\"version\":2,\"task\":\"obb\",\"scale\":\"n\",\"classes\":1,\"labels\":{\"classes\":[\"a\"]}}"},"w":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}`, 2), "only F32, F64 and I64"},
+		"other dtype":      {header(`{"__metadata__":{"format":"reprise-checkpoint","state":"{\"version\":2,\"task\":\"obb\",\"scale\":\"n\",\"classes\":1,\"labels\":{\"classes\":[\"a\"]}}"},"w":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}`, 2), "stored as F16; a checkpoint holds F32, F64 and I64 alone, so convert the tensor to F32"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Decode(test.data)

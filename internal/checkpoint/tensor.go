@@ -89,6 +89,28 @@ func FloatTensors[T device.Float](tensors []Tensor) ([]optim.Tensor[T], error) {
 	return values, nil
 }
 
+// Rounded gives tensors for a network in the precision of T: one of more precision
+// has its elements rounded to the nearest, all others are as they were. It is for
+// evaluation and for new fits; a resumed fit needs every bit.
+func Rounded[T device.Float](tensors []Tensor) []Tensor {
+	rounded := slices.Clone(tensors)
+	var zero T
+	if _, single := any(zero).(float32); !single {
+		return rounded
+	}
+	for i, t := range rounded {
+		if t.dtype != safetensors.F64 {
+			continue
+		}
+		value := make([]float32, len(t.data)/8)
+		for k := range value {
+			value[k] = float32(math.Float64frombits(binary.LittleEndian.Uint64(t.data[8*k:])))
+		}
+		rounded[i] = Float(t.Name, t.Shape(), value)
+	}
+	return rounded
+}
+
 // Shape returns a copy of the dimensions.
 func (t Tensor) Shape() []int {
 	shape := make([]int, len(t.shape))
@@ -137,7 +159,7 @@ func (t Tensor) check() error {
 		return fmt.Errorf("a tensor of shape %v has no name", t.shape)
 	}
 	if t.dtype != safetensors.F32 && t.dtype != safetensors.F64 && t.dtype != safetensors.I64 {
-		return fmt.Errorf("tensor %q is stored as %s; only F32, F64 and I64 belong in a checkpoint", t.Name, t.dtype)
+		return fmt.Errorf("tensor %q is stored as %s; a checkpoint holds F32, F64 and I64 alone, so convert the tensor to F32", t.Name, t.dtype)
 	}
 	size := uint64(1)
 	for _, d := range t.shape {

@@ -86,6 +86,17 @@ func TestFloatTensorsRoundTrip(t *testing.T) {
 	require.Equal(t, float64(float32(0.1)), widened[0].Value[0])
 }
 
+// Tensors of float64 are rounded for a network in single precision and kept for
+// one in double; others stay.
+func TestRounded(t *testing.T) {
+	stored := []Tensor{Float("double", []int{2}, []float64{1. / 3, -1e300}), Float("single", nil, []float32{0.1}), Integer("count", nil, []int64{7})}
+	require.Equal(t, stored, Rounded[float64](stored))
+	third := float32(1. / 3)
+	want := []Tensor{Float("double", []int{2}, []float32{third, float32(math.Inf(-1))}), stored[1], stored[2]}
+	require.Equal(t, want, Rounded[float32](stored))
+	require.Equal(t, Float("double", []int{2}, []float64{1. / 3, -1e300}), stored[0])
+}
+
 // YOLO26 specification, training section 11: the shadow covers everything or
 // the overlay is refused.
 func TestEvaluationOverlay(t *testing.T) {

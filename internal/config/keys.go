@@ -115,6 +115,8 @@ var keys = []key{
 		field:  func(s *Settings) any { return &s.Run.Dir }},
 	{name: "run.resume", help: "checkpoint to continue from", fallback: "", allowed: text, execution: true,
 		field: func(s *Settings) any { return &s.Run.Resume }},
+	{name: "run.weights", help: "checkpoint whose weights a new fit starts from, as far as they fit; empty draws them", fallback: "", allowed: text, execution: true,
+		field: func(s *Settings) any { return &s.Run.Weights }},
 	{name: "task", help: "what the network predicts", fallback: "", allowed: oneOf(taskNames...), required: true,
 		field: func(s *Settings) any { return &s.Task }},
 

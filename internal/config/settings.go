@@ -105,6 +105,7 @@ type Loss struct {
 
 // Run says where results go and what is continued.
 type Run struct {
-	Dir    string // directory of checkpoints, logs and the resolved settings
-	Resume string // checkpoint to continue from, empty: a new fit
+	Dir     string // directory of checkpoints, logs and the resolved settings
+	Resume  string // checkpoint to continue from, empty: a new fit
+	Weights string // checkpoint whose fitting weights a new fit starts from, empty: drawn
 }

@@ -29,8 +29,9 @@ type Model struct {
 	learner *trainer.Learner[float32]
 }
 
-// Open reads a checkpoint of a fit in single precision. Its moving average is
-// what predicts, or with raw the weights as they were trained. The device stays
+// Open reads a checkpoint. Its moving average is what predicts, or with raw the
+// weights as they were trained, in single precision: those of a fit in float64 are
+// rounded. The device stays
 // the caller's.
 func Open(dev device.Device, weights string, raw bool) (*Model, error) {
 	state, err := checkpoint.Load(weights)
@@ -127,7 +128,7 @@ func (m *Model) load(tensors []checkpoint.Tensor) error {
 	}
 	// Counters do not take part in evaluation and are not among the live.
 	floats := slices.DeleteFunc(slices.Clone(tensors), func(t checkpoint.Tensor) bool { return !t.IsFloat() })
-	if err := checkpoint.Restore(entries, floats); err != nil {
+	if err := checkpoint.Restore(entries, checkpoint.Rounded[float32](floats)); err != nil {
 		return err
 	}
 	return m.learner.Store()

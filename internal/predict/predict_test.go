@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"github.com/reprise-ml/reprise/internal/checkpoint"
 	"github.com/reprise-ml/reprise/internal/config"
 	"github.com/reprise-ml/reprise/internal/data"
 	"github.com/reprise-ml/reprise/internal/eval/mask"
@@ -23,7 +24,7 @@ const side, anchors = 64, 84
 
 // trained fits the test scale of a task for a few steps on scenes and gives the
 // scenes and the checkpoint.
-func trained(t *testing.T, task string) (set, weights string) {
+func trained(t *testing.T, task string, more ...string) (set, weights string) {
 	t.Helper()
 	root := t.TempDir()
 	set = filepath.Join(root, "set")
@@ -40,7 +41,7 @@ func trained(t *testing.T, task string) (set, weights string) {
 	if task == "pose" {
 		arguments = append(arguments, "--model.keypoints=5", "--model.classes=1")
 	}
-	require.NoError(t, flags.Parse(arguments))
+	require.NoError(t, flags.Parse(append(arguments, more...)))
 	settings, err := config.Load("", flags)
 	require.NoError(t, err)
 	want := networks.Want{Task: task, Scale: "t", Classes: len(described.Names), Keypoints: settings.Model.Keypoints}
@@ -88,6 +89,25 @@ func TestEveryTaskPredicts(t *testing.T) {
 			require.Equal(t, results, again)
 		})
 	}
+}
+
+// A fit in float64 predicts too: its weights are rounded to single precision, and
+// what it finds is what its own fit in single precision nearly finds.
+func TestDoublePrecisionPredicts(t *testing.T) {
+	set, weights := trained(t, "detect", "--trainer.precision=float64")
+	stored, err := checkpoint.Load(weights)
+	require.NoError(t, err)
+	_, err = checkpoint.FloatTensors[float32](stored.EMA)
+	require.ErrorContains(t, err, "stored as F64")
+	_, single := trained(t, "detect")
+	request := Request{Weights: weights, Source: filepath.Join(set, "images/val/scene00004.png"), Dir: t.TempDir()}
+	double, err := Run(context.Background(), openHost(t), request)
+	require.NoError(t, err)
+	request.Weights = single
+	other, err := Run(context.Background(), openHost(t), request)
+	require.NoError(t, err)
+	require.InDelta(t, other[0].Instances[0].Score, double[0].Instances[0].Score, 1e-3)
+	require.NotEqual(t, other[0].Instances[0].Score, double[0].Instances[0].Score)
 }
 
 func TestPredictChoices(t *testing.T) {

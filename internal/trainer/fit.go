@@ -62,6 +62,11 @@ func (f *Fit[T]) open(dev device.Device) error {
 	if err := f.learner.placeOptimizer(); err != nil {
 		return err
 	}
+	if f.options.Weights != "" {
+		if err := f.loadWeights(f.options.Weights); err != nil {
+			return err
+		}
+	}
 	if f.options.Resume != "" {
 		if err := f.resume(f.options.Resume); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -35,8 +36,9 @@ type Options struct {
 	// for checkpoints; a resumed fit must have the same.
 	Configuration map[string]string
 
-	Dir    string // run.dir; empty keeps nothing on disk
-	Resume string // run.resume, a checkpoint file; empty starts anew
+	Dir     string // run.dir; empty keeps nothing on disk
+	Resume  string // run.resume, a checkpoint file; empty starts anew
+	Weights string // run.weights, a checkpoint file to start from; empty draws the weights
 
 	// StopAfter ends the fit, with a checkpoint, after that many optimizer
 	// steps in all; 0 runs to the last epoch.
@@ -86,6 +88,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("data.batch_size is %d; use 1 or more", o.BatchSize)
 	case o.Accumulate < 1:
 		return fmt.Errorf("trainer.accumulate is %d; use 1 or more", o.Accumulate)
+	case o.Weights != "" && o.Resume != "":
+		return errors.New("run.weights and run.resume are both set; a resumed fit has its weights, so leave run.weights out")
 	case !(o.Clip >= 0):
 		return fmt.Errorf("trainer.gradient_clip is %g; use 0 for none or a positive limit", o.Clip)
 	}

@@ -36,5 +36,6 @@ func OptionsOf(s *config.Settings) Options {
 		Configuration: s.HyperParameters(),
 		Dir:           s.Run.Dir,
 		Resume:        s.Run.Resume,
+		Weights:       s.Run.Weights,
 	}
 }
