@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-ml/reprise/internal/run"
 	"github.com/reprise-ml/reprise/internal/scenes"
+	"github.com/reprise-ml/reprise/internal/validate"
 )
 
 // examples are the example lines of a command and of all below it, by its path.
@@ -74,5 +75,43 @@ func TestExamplesOfDataRun(t *testing.T) {
 			_, errs, code := runReprise(strings.Fields(line)[1:]...)
 			require.Zero(t, code, "%s: %s", line, errs)
 		}
+	}
+}
+
+// The examples of train, val, predict and inspect work as written, in their order,
+// beside a data set, settings and photographs of those names. Only the network and
+// the fit are made small, by flags behind the example, and the first fit is
+// interrupted, so that the last one has something to go on with.
+func TestExamplesOfTrainingRun(t *testing.T) {
+	work := t.TempDir()
+	require.NoError(t, scenes.WriteOriented(work, scenes.Folder{Train: 3, Val: 1}, scenes.Options{Size: 64, Objects: 2, Seed: 4}))
+	t.Chdir(work)
+	text, err := os.ReadFile("data.yaml")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile("data.yaml", append([]byte("test: images/val\n"), text...), 0o644))
+	require.NoError(t, os.WriteFile("settings.yaml", []byte("task: obb\nmodel:\n  scale: t\n"), 0o644))
+	require.NoError(t, os.CopyFS("photos", os.DirFS(filepath.Join("images", "train"))))
+	require.NoError(t, os.CopyFS(".", os.DirFS(filepath.Join("images", "val"))))
+	require.NoError(t, os.Rename("scene00003.png", "photo.jpg"))
+
+	small := []string{"--model.scale=t", "--data.img_size=64", "--data.batch_size=2", "--optim.ns_steps=1", "--trainer.max_epochs=2"}
+	for i, line := range examples(newRootCommand())["reprise train"] {
+		args := append(strings.Fields(line)[1:], small...)
+		if i == 0 {
+			args = append(args, "-stop-after=3")
+		}
+		_, errs, code := runReprise(args...)
+		require.Zero(t, code, "%s: %s", line, errs)
+	}
+	require.FileExists(t, "runs/first/last.safetensors")
+	for _, name := range []string{"val", "predict", "inspect"} {
+		for _, line := range examples(newRootCommand())["reprise "+name] {
+			out, errs, code := runReprise(strings.Fields(line)[1:]...)
+			require.Zero(t, code, "%s: %s", line, errs)
+			require.NotEmpty(t, out, line)
+		}
+	}
+	for _, file := range []string{filepath.Join("validation", validate.ReportName), "predictions/photo.jpg.png", "predictions/scene00000.png.png", "network.svg"} {
+		require.FileExists(t, file)
 	}
 }
