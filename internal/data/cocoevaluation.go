@@ -40,7 +40,7 @@ type outline struct {
 }
 
 // Mask is the mask of an instance on an image of width x height pixels: the union
-// of all its rings, or its run lengths. Run lengths of another size are an error.
+// of all its rings, by the centres of the pixels, or its run lengths. Run lengths of another size are an error.
 func (a Annotated) Mask(width, height int) (*mask.Bitmap, error) {
 	if a.outline.runs != nil {
 		if err := a.outline.fits(width, height); err != nil {
@@ -50,7 +50,7 @@ func (a Annotated) Mask(width, height int) (*mask.Bitmap, error) {
 	}
 	union := mask.New(width, height)
 	for _, ring := range a.outline.rings {
-		if err := union.Add(mask.Rasterise(ring, width, height)); err != nil {
+		if err := union.Add(mask.RasteriseCentres(ring, width, height)); err != nil {
 			return nil, err
 		}
 	}

@@ -45,12 +45,11 @@ func objectsOf(item data.Item, task string) ([]object, error) {
 	if task != "segment" {
 		return objects, nil
 	}
-	masks, err := data.InstanceMasks(target, item.Width, item.Height, item.Width, item.Height)
-	if err != nil {
-		return nil, err
+	if len(target.Polygons) != target.Len() {
+		return nil, fmt.Errorf("%d instances with %d rings; masks need a data set of polygons", target.Len(), len(target.Polygons))
 	}
 	for i := range objects {
-		objects[i].mask = masks[i]
+		objects[i].mask = mask.RasteriseCentres(target.Polygons[i], item.Width, item.Height)
 	}
 	return objects, nil
 }

@@ -54,6 +54,15 @@ func TestRasteriseWorkedRings(t *testing.T) {
 	}
 }
 
+// Centres of pixels: the left and top ones on an edge are in, the others out.
+func TestRasteriseCentres(t *testing.T) {
+	require.Equal(t, []string{".....", ".###.", ".###.", "....."}, rows(mask.RasteriseCentres(rectangle(1, 1, 4, 3), 5, 4)))
+	require.Equal(t, []string{"###..", "###..", ".....", "....."}, rows(mask.RasteriseCentres(rectangle(0.5, 0.5, 3.5, 2.5), 5, 4)))
+	require.Equal(t, []string{"##", "##"}, rows(mask.RasteriseCentres(rectangle(-3, -3, 9, 9), 2, 2)))
+	triangle := []geometry.Point{{X: 0, Y: 0}, {X: 4, Y: 0}, {X: 0, Y: 4}}
+	require.Equal(t, []string{"###.", "##..", "#...", "...."}, rows(mask.RasteriseCentres(triangle, 4, 4)))
+}
+
 // literal is the crossing test of section 7, pixel by pixel.
 func literal(ring []geometry.Point, width, height int) *mask.Bitmap {
 	bitmap := mask.New(width, height)

@@ -31,6 +31,17 @@ func Rasterise(ring []geometry.Point, width, height int) *Bitmap {
 	return bitmap
 }
 
+// RasteriseCentres fills a ring by the even-odd rule tested at the centres of the
+// pixels, as evaluators of COCO read outlines: pixel (row, column) is in when the
+// point (column + 0.5, row + 0.5) is.
+func RasteriseCentres(ring []geometry.Point, width, height int) *Bitmap {
+	shifted := make([]geometry.Point, len(ring))
+	for i, p := range ring {
+		shifted[i] = geometry.Point{X: p.X - 0.5, Y: p.Y - 0.5}
+	}
+	return Rasterise(shifted, width, height)
+}
+
 // crossings marks where the edges of the ring cross the line y and reports
 // whether any does.
 func crossings(flips []bool, ring []geometry.Point, y float64) bool {
