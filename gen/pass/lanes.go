@@ -4,8 +4,11 @@ import (
 	"github.com/reprise-ml/reprise/gen/ir"
 )
 
-// maxLanes is how many streams a program may use.
-const maxLanes = 8
+// maxLanes is how many streams a program may use. The last endLanes of them are
+// for launches that nothing else in the program needs: gradients of parameters. A
+// lane keeps the order of its launches, so one of them would hold up what comes
+// after it on another lane.
+const maxLanes, endLanes = 10, 2
 
 // lanes marks independent branches: launches that need not wait for one
 // another get different lanes, and every launch lists the launches of other
@@ -29,7 +32,7 @@ func lanes(s *ir.Stage) error {
 // both modes get theirs with the training mode; the evaluation program keeps
 // them and orders its own operations around them.
 func assign(r *regions, ops []ir.Op, mode ir.Mode) error {
-	a := newAssigner(r)
+	a, end := newAssigner(r), ends(r.stage, ops, mode)
 	for i := range ops {
 		op := &ops[i]
 		if op.Mode != ir.Always && op.Mode != mode {
@@ -40,7 +43,7 @@ func assign(r *regions, ops []ir.Op, mode ir.Mode) error {
 			return err
 		}
 		if mode == ir.Training || op.Mode == ir.Eval {
-			op.Lane = a.choose(before)
+			op.Lane = a.choose(before, end[i])
 		}
 		j := sibling(r.stage, ops, i)
 		if j >= 0 {
@@ -65,6 +68,30 @@ func sibling(s *ir.Stage, ops []ir.Op, i int) int {
 		}
 	}
 	return -1
+}
+
+// ends finds the launches that write gradients of parameters which no later launch
+// of the program touches.
+func ends(s *ir.Stage, ops []ir.Op, mode ir.Mode) map[int]bool {
+	end, used := map[int]bool{}, map[ir.StorageID]bool{}
+	for i := len(ops) - 1; i >= 0; i-- {
+		op := &ops[i]
+		if op.Mode != ir.Always && op.Mode != mode {
+			continue
+		}
+		end[i] = true
+		for _, w := range op.Writes() {
+			if s.StorageOf(w).Space != ir.ParameterGradient || used[s.Tensor(w).Storage] {
+				end[i] = false
+			}
+		}
+		op.Do.Operands(func(_ string, ref *ir.Ref, _ ir.Access) {
+			if *ref != 0 {
+				used[s.Tensor(*ref).Storage] = true
+			}
+		})
+	}
+	return end
 }
 
 // assigner follows the issue of one program.
@@ -118,19 +145,24 @@ func (a *assigner) ready(before []int) float64 {
 	return at
 }
 
-// choose picks the lane on which a launch can start first, by estimate. Among
+// choose picks the lane on which a launch can start first, by estimate; end tells
+// whether it is one that nothing else in the program needs. Among
 // equals it is one whose last launch this one needs, so that a chain stays on
 // its lane, and else the one that becomes free last, which leaves the others to
 // launches that cannot wait.
-func (a *assigner) choose(before []int) int {
+func (a *assigner) choose(before []int, end bool) int {
 	ready, chained := a.ready(before), make([]bool, maxLanes)
 	for _, b := range before {
 		l := a.lane[b]
 		chained[l] = chained[l] || a.chain[l] == b
 	}
-	best := 0
+	first, last := 0, maxLanes-endLanes
+	if end {
+		first, last = last, maxLanes
+	}
+	best := first
 	start := func(l int) float64 { return max(ready, a.free[l]) }
-	for l := 1; l < maxLanes; l++ {
+	for l := first + 1; l < last; l++ {
 		switch {
 		case start(l) != start(best):
 			if start(l) < start(best) {

@@ -115,3 +115,25 @@ func TestDepthwiseGradientsShareALane(t *testing.T) {
 		}
 	}
 }
+
+// Gradients of parameters that nothing else in the program needs run on lanes
+// where nothing else can queue behind them.
+func TestGradientsHoldUpNothing(t *testing.T) {
+	s := &ir.Stage{Multiple: ir.Multiple{Height: 1, Width: 1}}
+	x := mapIn(s, ir.Input)
+	var gradients []int
+	for range 3 {
+		x = chain(s, x, 1)
+		gradients = append(gradients, len(s.Forward))
+		s.Forward = append(s.Forward, ir.Op{Name: "gradient", Do: &ir.Activate{X: x, Y: mapIn(s, ir.ParameterGradient), Activation: ir.ReLU}})
+	}
+	require.NoError(t, lanes(s))
+	for _, i := range gradients {
+		require.GreaterOrEqual(t, s.Forward[i].Lane, maxLanes-endLanes, "operation %d", i)
+		require.Less(t, s.Forward[i-1].Lane, maxLanes-endLanes, "operation %d", i-1)
+	}
+	// The second is read again: what reads it must not wait for the others.
+	chain(s, s.Forward[gradients[1]].Writes()[0], 1)
+	require.NoError(t, lanes(s))
+	require.Less(t, s.Forward[gradients[1]].Lane, maxLanes-endLanes)
+}
