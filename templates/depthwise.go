@@ -1,10 +1,6 @@
 package templates
 
-import (
-	"fmt"
-
-	"github.com/reprise-ml/reprise/gen/ir"
-)
+import "github.com/reprise-ml/reprise/gen/ir"
 
 const (
 	depthwiseThreads = 256 // of a block of all depthwise kernels
@@ -145,8 +141,7 @@ func (b *builder) depthwisePlain(c *convolution, gradient, bias, accumulate bool
 }
 
 // depthwiseGradients makes the input gradient and, from the same reading of dY,
-// the first pass of the weight gradient. Its partial results for the filters lie
-// in the scratch memory behind those of the sums.
+// the first pass of the weight gradient.
 func (b *builder) depthwiseGradients(c *convolution, accumulate bool, types []any, arguments []field) error {
 	w, err := b.windowOf(c, c.x, b.resultOf(2, c.inputs, c.x), true)
 	if err != nil {
@@ -157,39 +152,32 @@ func (b *builder) depthwiseGradients(c *convolution, accumulate bool, types []an
 		return err
 	}
 	blocks := Smaller(w.tiles, Number(max(1, gradientBlocks/w.sets)))
-	sums, fields, first := "no_sums", []field(nil), Expr{}
+	sums, fields, scratch := "no_sums", []field(nil), Expr{}
 	if b.sums != nil {
 		b.rows = blocks
-		sums, fields, first = b.sums.launch(b, c.inputs)
+		sums, fields, scratch = b.sums.launch(b, c.inputs)
 	}
-	b.weightRows, b.weightFirst = blocks, first
+	b.weightRows = blocks
+	if b.weightPartial, err = b.keep(Times(blocks, Number(4*c.inputs*c.kernel*c.kernel))); err != nil {
+		return err
+	}
+	b.batch.open++
 	arguments = append(arguments, fields...)
 	for i := range arguments {
 		arguments[i].name = "dx." + arguments[i].name
 	}
-	arguments = append(arguments, field{"x", b.mapText(b.weight.X)}, field{"weight_partial", b.scratchText(first)})
+	arguments = append(arguments, field{"x", b.mapText(b.weight.X)}, field{"weight_partial", b.weightPartial})
 	b.blocks = 2
 	vector := b.alignedVector(8, c.y) == 8 && b.alignedVector(8, b.weight.X) == 8
-	scratch := Plus(first, Times(blocks, Number(4*c.inputs*c.kernel*c.kernel)))
 	b.add("depthwise_gradients", "depthwise_gradients", "depthwise_gradients", depthwiseThreads, [3]Expr{blocks, Number(w.sets), Number(1)}, scratch, arguments,
 		"index_t", c.inputs, c.kernel, w.vector, w.lanes, w.strip, vector, accumulate, types[0], types[1], x, sums)
 	return nil
 }
 
-// scratchText is the C text of a place in the scratch memory of the lane.
-func (b *builder) scratchText(first Expr) string {
-	if at := first.C(); at != "0" {
-		return fmt.Sprintf("c->scratch[lane] + (uint64_t)(%s)", at)
-	}
-	return "c->scratch[lane]"
-}
-
 // together finds the weight gradients of a program whose first pass the kernel of
 // an input gradient makes: for each such input gradient its weight gradient, by
-// position. Both belong to one depthwise layer and lie on one lane, where no
-// launch between them uses the scratch memory that carries the partial results,
-// but for the reduction whose sums the same kernel takes.
-// X must be there before the program starts.
+// position. Both belong to one depthwise layer and lie on one lane. X must be there
+// before the program starts.
 func together(stage *ir.Stage, ops []ir.Op, mode ir.Mode) map[int]int {
 	pairs := map[int]int{}
 	for i := range ops {
@@ -202,17 +190,12 @@ func together(stage *ir.Stage, ops []ir.Op, mode ir.Mode) map[int]int {
 		if err != nil || !c.windowed() || lanesOf(c.inputs, c.kernel, 2, shortStrip, true) == 0 {
 			continue
 		}
-		// It finds its partial results before those of the filters.
-		reduction := reductionOf(stage, ops, mode, i, -1)
 		for j := i + 1; j < len(ops); j++ {
 			if ops[j].Lane != ops[i].Lane || !in(&ops[j], mode) {
 				continue
 			}
 			if w, ok := ops[j].Do.(*ir.Conv2dWeightGradient); ok && ofOneLayer(stage, k, w) && !written(stage, ops, mode, w.X) {
 				pairs[i] = j
-				break
-			}
-			if usesScratch(&ops[j]) && j != reduction {
 				break
 			}
 		}

@@ -23,7 +23,6 @@ const (
 	quotient // rounded up
 	least
 	largest
-	sum
 )
 
 // Size is an Expr with the value of a tensor size.
@@ -34,9 +33,6 @@ func Number(v int) Expr { return Size(ir.Const(v)) }
 
 // Times is the product of its arguments.
 func Times(args ...Expr) Expr { return Expr{op: product, args: args} }
-
-// Plus is the sum of two.
-func Plus(a, b Expr) Expr { return Expr{op: sum, args: []Expr{a, b}} }
 
 // Ceiling is a / b rounded up.
 func Ceiling(a, b Expr) Expr { return Expr{op: quotient, args: []Expr{a, b}} }
@@ -66,8 +62,6 @@ func (e Expr) Eval(z ir.Sizes) (int64, error) {
 		switch e.op {
 		case product:
 			result *= v
-		case sum:
-			result += v
 		case quotient:
 			if v == 0 {
 				return 0, fmt.Errorf("launch expression %s divides by zero at %s", e.C(), z)
@@ -91,13 +85,11 @@ func (e Expr) C() string {
 	switch e.op {
 	case product:
 		for i, a := range e.args {
-			if a.op == sum || a.op == leaf && strings.ContainsAny(args[i], "+-/") {
+			if a.op == leaf && strings.ContainsAny(args[i], "+-/") {
 				args[i] = "(" + args[i] + ")"
 			}
 		}
 		return strings.Join(args, " * ")
-	case sum:
-		return strings.Join(args, " + ")
 	case quotient:
 		return "ceiling(" + strings.Join(args, ", ") + ")"
 	case least:

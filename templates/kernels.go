@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"path"
 	"sort"
 	"strings"
 	"text/template"
@@ -87,7 +88,7 @@ func include(out *strings.Builder, done map[string]bool, name string) error {
 
 // execute runs a template over the plan.
 func execute(name string, data any) ([]byte, error) {
-	t, err := template.ParseFS(files, name)
+	t, err := template.New(path.Base(name)).Funcs(template.FuncMap{"number": func(i int) int { return i + 1 }}).ParseFS(files, name)
 	if err != nil {
 		return nil, fmt.Errorf("template %s: %w", name, err)
 	}

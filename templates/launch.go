@@ -16,6 +16,11 @@ type Launch struct {
 	// launches. The launches of one lane share one piece of that memory.
 	Scratch Expr
 
+	// Kept is the amount of memory, by its number, that partial sums take which
+	// the launch adds, those of earlier operations of the lane among them; 0 for
+	// none.
+	Kept int
+
 	arguments []field
 }
 
@@ -47,12 +52,15 @@ type builder struct {
 	left bool  // the first pass of a reduction has been done
 
 	// The weight gradient whose first pass an input gradient makes, how many partial
-	// results of it there are, and where they start in the scratch memory.
-	weight      *ir.Conv2dWeightGradient
-	weightRows  Expr
-	weightFirst Expr
+	// results of it there are, and their address.
+	weight        *ir.Conv2dWeightGradient
+	weightRows    Expr
+	weightPartial string
 
 	blocks, shared int // of a kernel; see Kernel
+
+	batch   *batch // second passes of weight gradients that wait on the lane
+	amounts *amounts
 }
 
 // Launches gives the kernel launches of each operation of a program, in order;
@@ -60,19 +68,31 @@ type builder struct {
 // Every kind of kernel that a finished plan may hold has an entry in emit; the
 // table in the documentation of each kind's function says how its grid and
 // scratch memory follow from its shape.
+//
+// The second pass of a weight gradient may be a launch of a later one on the same
+// lane, if no other operation uses the result.
 func Launches(stage *ir.Stage, ops []ir.Op, mode ir.Mode) ([][]Launch, error) {
+	return launches(stage, ops, mode, newAmounts())
+}
+
+func launches(stage *ir.Stage, ops []ir.Op, mode ir.Mode, amounts *amounts) ([][]Launch, error) {
 	packed, err := packing(stage)
 	if err != nil {
 		return nil, err
 	}
 	gradients := together(stage, ops, mode)
-	pairs, rows, firsts := taken(stage, ops, mode, gradients), map[int]Expr{}, map[int]Expr{}
+	pairs, rows, partials := taken(stage, ops, mode), map[int]Expr{}, map[int]string{}
+	end, batches := ends(stage, ops, mode), map[int]*batch{}
 	all := make([][]Launch, len(ops))
 	for i := range ops {
 		if !in(&ops[i], mode) {
 			continue
 		}
-		b := &builder{stage: stage, op: &ops[i], nominal: nominal(stage), packed: packed.first}
+		lane := ops[i].Lane
+		if batches[lane] == nil {
+			batches[lane] = &batch{}
+		}
+		b := &builder{stage: stage, op: &ops[i], nominal: nominal(stage), packed: packed.first, batch: batches[lane], amounts: amounts}
 		b.rows, b.left = rows[i], rows[i].op != leaf
 		reduction, sums := pairs[i]
 		if sums {
@@ -82,18 +102,22 @@ func Launches(stage *ir.Stage, ops []ir.Op, mode ir.Mode) ([][]Launch, error) {
 		if both {
 			b.weight = ops[weight].Do.(*ir.Conv2dWeightGradient)
 		}
-		b.weightFirst = firsts[i]
-		if err := b.check(); err != nil {
-			return nil, wrap(&ops[i], err)
+		b.weightPartial = partials[i]
+		err := b.check()
+		if err == nil {
+			err = b.emit()
 		}
-		if err := b.emit(); err != nil {
+		if err != nil {
 			return nil, wrap(&ops[i], err)
 		}
 		if sums {
 			rows[reduction] = b.rows
 		}
 		if both {
-			rows[weight], firsts[weight] = b.weightRows, b.weightFirst
+			rows[weight], partials[weight] = b.weightRows, b.weightPartial
+		}
+		if end[i] || b.batch.full() {
+			b.reduceBatch()
 		}
 		all[i] = b.launches
 	}

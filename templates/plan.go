@@ -24,11 +24,14 @@ type planned struct {
 	Lanes    int
 	Events   int
 	Scratch  [][]string // by lane: amounts of memory in bytes
+	Kept     []kept     // amounts of memory for partial sums, numbered from 1
+	KeptOf   [][]string // by lane: the largest of them
 	Sizes    []string   // elements of the storages, distinct
 	Images   string     // kernel that converts 8-bit pixels; empty when no input is an image
 	Add      string     // kernel that adds activations
 
 	functions map[string]string // of operations, by what they do
+	amounts   *amounts
 }
 
 // program is one list of launches.
@@ -77,7 +80,7 @@ func plan(stage *ir.Stage, pkg string) (*planned, error) {
 	if !identifier.MatchString(pkg) || !identifier.MatchString(stage.Name) {
 		return nil, fmt.Errorf("package %q, stage %q: both must be C identifiers; rename them", pkg, stage.Name)
 	}
-	p := &planned{Package: pkg, Stage: stage.Name, Digest: stage.Digest, Prefix: "reprise_" + pkg + "_" + stage.Name + "_", Storages: len(stage.Storages), Lanes: 1, functions: map[string]string{}}
+	p := &planned{Package: pkg, Stage: stage.Name, Digest: stage.Digest, Prefix: "reprise_" + pkg + "_" + stage.Name + "_", Storages: len(stage.Storages), Lanes: 1, functions: map[string]string{}, amounts: newAmounts()}
 	if err := p.pack(stage); err != nil {
 		return nil, err
 	}
@@ -130,7 +133,7 @@ type listing struct {
 // operations adds the functions of a list of operations and the kernels that
 // they launch in passes of a mode.
 func (p *planned) operations(stage *ir.Stage, prefix string, ops []ir.Op, mode ir.Mode) (*listing, error) {
-	launches, err := Launches(stage, ops, mode)
+	lists, err := launches(stage, ops, mode, p.amounts)
 	if err != nil {
 		return nil, err
 	}
@@ -138,20 +141,23 @@ func (p *planned) operations(stage *ir.Stage, prefix string, ops []ir.Op, mode i
 	for i, op := range ops {
 		p.Lanes = max(p.Lanes, op.Lane+1)
 		for len(p.Scratch) < p.Lanes {
-			p.Scratch = append(p.Scratch, nil)
+			p.Scratch, p.KeptOf = append(p.Scratch, nil), append(p.KeptOf, nil)
 		}
-		for _, launch := range launches[i] {
+		for _, launch := range lists[i] {
 			p.Kernels = append(p.Kernels, launch.Kernel)
 			if bytes := launch.Scratch.C(); bytes != "0" {
 				p.Scratch[op.Lane] = append(p.Scratch[op.Lane], bytes)
+			}
+			if launch.Kept > 0 {
+				p.KeptOf[op.Lane] = append(p.KeptOf[op.Lane], fmt.Sprintf("kept_%d(n, h, w)", launch.Kept))
 			}
 		}
 		if !in(&op, mode) {
 			l.functions, l.nodes = append(l.functions, ""), append(l.nodes, 0)
 			continue
 		}
-		l.functions = append(l.functions, p.function(fmt.Sprintf("%s_%d", prefix, i), &op, launches[i]))
-		l.nodes = append(l.nodes, len(launches[i]))
+		l.functions = append(l.functions, p.function(fmt.Sprintf("%s_%d", prefix, i), &op, lists[i]))
+		l.nodes = append(l.nodes, len(lists[i]))
 	}
 	return l, nil
 }
@@ -251,15 +257,15 @@ func (p *planned) pack(stage *ir.Stage) error {
 // finish sorts what has no order of its own and drops repeats.
 func (p *planned) finish(stage *ir.Stage) {
 	sort.Slice(p.Kernels, func(i, j int) bool { return p.Kernels[i].Name < p.Kernels[j].Name })
-	kept := p.Kernels[:0]
+	kernels := p.Kernels[:0]
 	for i, k := range p.Kernels {
 		if i == 0 || k.Name != p.Kernels[i-1].Name {
-			kept = append(kept, k)
+			kernels = append(kernels, k)
 		}
 	}
-	p.Kernels = kept
+	p.Kernels, p.Kept = kernels, p.amounts.list
 	for lane := range p.Scratch {
-		p.Scratch[lane] = distinct(p.Scratch[lane])
+		p.Scratch[lane], p.KeptOf[lane] = distinct(p.Scratch[lane]), distinct(p.KeptOf[lane])
 	}
 	for _, s := range stage.Storages {
 		p.Sizes = append(p.Sizes, dimText(s.Size))

@@ -95,6 +95,8 @@ var layerCases = []layerCase{
 	{21, 21, 3, 1, 21, true, true},
 	{4, 10, 3, 1, 2, true, false},
 	{24, 24, 7, 1, 24, false, false},
+	{72, 80, 3, 1, 1, false, false},
+	{40, 72, 3, 2, 1, false, false},
 }
 
 func (s *shelf) layers() {

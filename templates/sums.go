@@ -66,41 +66,28 @@ func (s *sums) launch(b *builder, c int) (argument string, fields []field, scrat
 // taken finds the reductions of a program whose first pass a convolution can do:
 // for each such convolution its reduction, by position. Both are on one lane,
 // where no launch between them uses the scratch memory that carries the partial
-// results, and nothing else writes to the map in between. gradients are the
-// weight gradients whose first pass the convolution makes too (see together).
-func taken(stage *ir.Stage, ops []ir.Op, mode ir.Mode, gradients map[int]int) map[int]int {
+// results, and nothing else writes to the map in between.
+func taken(stage *ir.Stage, ops []ir.Op, mode ir.Mode) map[int]int {
 	pairs := map[int]int{}
 	for i := range ops {
-		weight, both := gradients[i]
-		if !both {
-			weight = -1
+		result, ok := summable(stage, &ops[i])
+		if !ok || !in(&ops[i], mode) {
+			continue
 		}
-		if j := reductionOf(stage, ops, mode, i, weight); j >= 0 {
-			pairs[i] = j
+		for j := i + 1; j < len(ops); j++ {
+			if !in(&ops[j], mode) {
+				continue
+			}
+			if reduced(stage, &ops[j]) == result && ops[j].Lane == ops[i].Lane {
+				pairs[i] = j
+				break
+			}
+			if ops[j].Lane == ops[i].Lane && usesScratch(&ops[j]) || writes(stage, &ops[j], result) {
+				break
+			}
 		}
 	}
 	return pairs
-}
-
-// reductionOf is the reduction whose first pass operation i can do, -1 for none;
-// weight is a weight gradient of which it does the first pass as well, or -1.
-func reductionOf(stage *ir.Stage, ops []ir.Op, mode ir.Mode, i, weight int) int {
-	result, ok := summable(stage, &ops[i])
-	if !ok || !in(&ops[i], mode) {
-		return -1
-	}
-	for j := i + 1; j < len(ops); j++ {
-		if !in(&ops[j], mode) || j == weight {
-			continue
-		}
-		if reduced(stage, &ops[j]) == result && ops[j].Lane == ops[i].Lane {
-			return j
-		}
-		if ops[j].Lane == ops[i].Lane && usesScratch(&ops[j]) || writes(stage, &ops[j], result) {
-			break
-		}
-	}
-	return -1
 }
 
 func in(op *ir.Op, mode ir.Mode) bool { return op.Mode == ir.Always || op.Mode == mode }
@@ -136,7 +123,7 @@ func reduced(stage *ir.Stage, op *ir.Op) ir.Ref {
 // scratch memory of its lane.
 func usesScratch(op *ir.Op) bool {
 	switch op.Do.(type) {
-	case *ir.BatchStatistics, *ir.NormalizeReduce, *ir.ChannelSum, *ir.Conv2dWeightGradient, *ir.Conv2d, *ir.Conv2dInputGradient:
+	case *ir.BatchStatistics, *ir.NormalizeReduce, *ir.ChannelSum, *ir.Conv2d, *ir.Conv2dInputGradient:
 		return true
 	}
 	return false

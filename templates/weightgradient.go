@@ -13,13 +13,17 @@ const wantedBlocks = 528
 // and read once more.
 const partialBytes = 16 << 20
 
-// conv2dWeightGradient has two launches; the first is left out when the input
-// gradient of the layer makes both.
+// conv2dWeightGradient has one launch that leaves partial sums, unless the input
+// gradient of the layer has left them, and the last of a batch one more that adds
+// those of all (see batch).
 //
-//	kernel                             grid                                 block  scratch
+//	kernel                             grid                                 block  kept
 //	weight_gradient_partial            splits, channel tiles, tap sets      128    splits * |dW| * 4
+//	weight_gradient_halo               splits, channel tiles                128    splits * |dW| * 4
+//	weight_gradient_flat               splits, channel tiles                128    splits * |dW| * 4
+//	weight_gradient_narrow             splits, channel tiles                128    splits * |dW| * 4
 //	depthwise_weight_gradient_partial  splits, channel sets, kernel rows    256    splits * |dW| * 4
-//	weight_gradient_reduce             |dW|/32                              256
+//	weight_gradient_reduce             sum of |dW| * lanes / 1024           256
 func (b *builder) conv2dWeightGradient(k *ir.Conv2dWeightGradient) error {
 	c, err := b.layer(k.X, k.DWeight, k.DY, k.Kernel, k.Stride, k.Groups)
 	if err != nil {
@@ -29,61 +33,171 @@ func (b *builder) conv2dWeightGradient(k *ir.Conv2dWeightGradient) error {
 	if err != nil {
 		return err
 	}
-	taps := c.kernel * c.kernel
-	total := c.outputs * c.groupInputs * taps
-	pixels := b.pixels(k.DY)
-	partial := func(splits Expr) []field {
-		return append([]field{{"x", b.mapText(k.X)}, {"dy", b.mapText(k.DY)}, {"partial", "c->scratch[lane]"},
-			{"span", Ceiling(pixels, splits).C()}}, b.sizeFields(k.X, k.DY)...)
-	}
-	var splits Expr
+	w := &weightGradient{builder: b, convolution: c, op: k, pixels: b.pixels(k.DY), total: c.outputs * c.groupInputs * c.kernel * c.kernel}
 	switch {
 	case b.left: // by the input gradient
-		splits = b.rows
+		w.parts = b.rows
+		w.batch.open--
+		return w.second(b.weightPartial)
 	case c.depthwise():
-		v := b.paddedVector(4, k.X, k.DY)
-		lanes := powerOfTwo((c.inputs+v-1)/v, 32)
-		sets := (c.inputs + lanes*v - 1) / (lanes * v)
-		splits = b.splits(pixels, 256*8/lanes, sets*c.kernel)
-		grid := [3]Expr{splits, Number(sets), Number(c.kernel)}
-		b.add("depthwise_plain", "depthwise_weight_gradient_partial", "weight_gradient", 256, grid, Times(splits, Number(4*total)), partial(splits),
-			"index_t", c.inputs, c.kernel, c.stride, v, lanes, types[0], types[1])
-	default:
-		if err := b.need(ir.Activation, k.X, k.DY); err != nil {
-			return err
-		}
-		inputs, passes := c.groupInputs, taps // channels of X in a tile, and tiles of X for one of dY
-		if c.narrow() {
-			inputs, passes = c.groupInputs*taps, 1
-		}
-		bn := columns(inputs)
-		together := min(passes, map[int]int{16: 9, 32: 3, 64: 3}[bn])
-		tiles := ((c.groupWidth + 63) / 64) * ((inputs + bn - 1) / bn)
-		sets := (passes + together - 1) / together * c.groups
-		splits = Smaller(b.splits(pixels, 256, tiles*sets), Number(max(1, partialBytes/(4*total))))
-		grid := [3]Expr{splits, Number(tiles), Number(sets)}
-		vectorX := (c.groupInputs%8 == 0 || c.groups == 1) && b.alignedVector(8, k.X) == 8
-		vectorDY := (c.groupWidth%8 == 0 || c.groups == 1) && b.alignedVector(8, k.DY) == 8
-		b.add("weight_gradient", "weight_gradient_partial", "weight_gradient", tileThreads, grid, Times(splits, Number(4*total)), partial(splits),
-			"element", "tf32", "index_t", c.shape(64, bn), together, c.narrow(), vectorX, vectorDY)
+		return w.depthwiseLaunch(types)
 	}
-	reduce := []field{{"partial", b.scratchText(b.weightFirst)}, {"result", b.address(k.DWeight)}, {"rows", "(int32_t)(" + splits.C() + ")"}}
-	// The partial sums of a depthwise layer lie as one group of C outputs, those of
-	// a narrow layer as the parameter does.
-	inputs, groups := c.inputs, c.groups
-	switch {
-	case c.depthwise():
-		inputs, groups = 1, 1
-	case c.narrow():
-		inputs, taps = inputs*taps, 1
+	if err := b.need(ir.Activation, k.X, k.DY); err != nil {
+		return err
 	}
-	b.add("weight_gradient", "weight_gradient_reduce", "reduce", 256, grid1(Number((total+31)/32)), Expr{}, reduce,
-		inputs, c.outputs, taps, groups, k.Accumulate)
-	return nil
+	return w.tiles()
+}
+
+// weightGradient is what the launches of one weight gradient share.
+type weightGradient struct {
+	*builder
+	*convolution
+	op     *ir.Conv2dWeightGradient
+	pixels Expr // of dY
+	total  int  // weights
+	parts  Expr // partial sums of a weight
 }
 
 // splits divides rows into blocks: at least `least` rows each, and no more
 // blocks than the device can hold beside `others` along the other grid axes.
 func (b *builder) splits(rows Expr, least, others int) Expr {
 	return Smaller(Ceiling(rows, Number(least)), Number(max(1, wantedBlocks/others)))
+}
+
+// partial adds the first launch.
+func (w *weightGradient) partial(file, template string, threads, y, z int, constants ...any) error {
+	address, err := w.keep(Times(w.parts, Number(4*w.total)))
+	if err != nil {
+		return err
+	}
+	fields := append([]field{{"x", w.mapText(w.op.X)}, {"dy", w.mapText(w.op.DY)}, {"partial", address},
+		{"span", Ceiling(w.pixels, w.parts).C()}}, w.sizeFields(w.op.X, w.op.DY)...)
+	w.add(file, template, "weight_gradient", threads, [3]Expr{w.parts, Number(y), Number(z)}, Expr{}, fields, constants...)
+	return w.second(address)
+}
+
+// second adds to the batch what is left to do for partial sums.
+func (w *weightGradient) second(address string) error {
+	r := secondPass{partial: address, result: w.address(w.op.DWeight), rows: w.parts, inputs: w.groupInputs, outputs: w.groupWidth,
+		taps: w.kernel * w.kernel, groups: w.groups, accumulate: w.op.Accumulate}
+	switch {
+	case w.convolution.depthwise(): // partial sums [tap][channel]
+		r.outputs, r.groups = w.outputs, 1
+	case w.narrow(): // as the parameter lies
+		r.inputs, r.taps = w.groupInputs*r.taps, 1
+	}
+	if err := r.share(w.nominal); err != nil {
+		return err
+	}
+	w.batch.passes = append(w.batch.passes, r)
+	return nil
+}
+
+func (w *weightGradient) depthwiseLaunch(types []any) error {
+	v := w.paddedVector(4, w.op.X, w.op.DY)
+	lanes := powerOfTwo((w.inputs+v-1)/v, 32)
+	sets := (w.inputs + lanes*v - 1) / (lanes * v)
+	w.parts = w.splits(w.pixels, 256*8/lanes, sets*w.kernel)
+	return w.partial("depthwise_plain", "depthwise_weight_gradient_partial", 256, sets, w.kernel, "index_t", w.inputs, w.kernel, w.stride, v, lanes, types[0], types[1])
+}
+
+// tiles adds the first launch of a dense layer.
+func (w *weightGradient) tiles() error {
+	taps := w.kernel * w.kernel
+	vectorX := (w.groupInputs%8 == 0 || w.groups == 1) && w.alignedVector(8, w.op.X) == 8
+	vectorDY := (w.groupWidth%8 == 0 || w.groups == 1) && w.alignedVector(8, w.op.DY) == 8
+	if w.kernel == 3 && w.groups == 1 && w.stride <= 2 && !w.narrow() && vectorX && vectorDY {
+		return w.halo()
+	}
+	if w.kernel == 1 && w.stride == 1 && w.groups == 1 && !w.narrow() && vectorX && vectorDY && w.flat(w.op.X) && w.flat(w.op.DY) {
+		return w.product()
+	}
+	if w.narrow() && w.groups == 1 && vectorDY && w.alignedRows(w.op.X) {
+		return w.image()
+	}
+	inputs, passes := w.groupInputs, taps // channels of X in a tile, and tiles of X for one of dY
+	if w.narrow() {
+		inputs, passes = w.groupInputs*taps, 1
+	}
+	bn := columns(inputs)
+	together := min(passes, map[int]int{16: 9, 32: 3, 64: 3}[bn])
+	tiles := ((w.groupWidth + 63) / 64) * ((inputs + bn - 1) / bn)
+	sets := (passes + together - 1) / together * w.groups
+	least := 256
+	if !vectorDY { // each element waits for memory by itself, and dW is small
+		least = 64
+	}
+	w.bounded(w.splits(w.pixels, least, tiles*sets))
+	return w.partial("weight_gradient", "weight_gradient_partial", tileThreads, tiles, sets,
+		"element", "tf32", "index_t", w.shape(64, bn), together, w.narrow(), vectorX, vectorDY)
+}
+
+// halo adds the first launch of a 3x3 layer whose source is read once for all taps.
+func (w *weightGradient) halo() error {
+	bm, bn := columns(w.outputs), min(columns(w.inputs), 32)
+	tiles := ((w.outputs + bm - 1) / bm) * ((w.inputs + bn - 1) / bn)
+	others := tiles
+	if bm*bn == 64*32 { // whose registers leave room for two blocks on a multiprocessor
+		others *= 2
+	} else {
+		w.blocks = 4
+	}
+	w.bounded(w.splits(w.pixels, 256, others))
+	err := w.partial("weight_gradient_halo", "weight_gradient_halo", tileThreads, tiles, 1, "element", "tf32", "index_t", w.shape(bm, bn))
+	w.blocks = 0
+	return err
+}
+
+// image adds the first launch of a layer of few input channels whose rows are
+// copied whole.
+func (w *weightGradient) image() error {
+	weights := w.inputs * w.kernel * w.kernel
+	bm, bn := columns(w.outputs), columns(weights)
+	tiles := ((w.outputs + bm - 1) / bm) * ((weights + bn - 1) / bn)
+	w.bounded(w.splits(w.pixels, 256, tiles))
+	return w.partial("weight_gradient_narrow", "weight_gradient_narrow", tileThreads, tiles, 1, "element", "tf32", "index_t", w.shape(bm, bn))
+}
+
+// alignedRows tells whether the pixels of a map have no gaps between them, and
+// each row begins at a multiple of eight elements.
+func (w *weightGradient) alignedRows(r ir.Ref) bool {
+	t := w.stage.Tensor(r)
+	if len(t.Strides) != 4 || !isOne(t.Strides[1]) || !t.Strides[3].Equal(t.Shape[1]) {
+		return false
+	}
+	for _, d := range []ir.Dim{t.Offset, t.Strides[0], t.Strides[2]} {
+		if _, ok := d.Divide(8, w.stage.Multiple); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// flat tells whether the pixels of a map lie one after the other.
+func (w *weightGradient) flat(r ir.Ref) bool {
+	t := w.stage.Tensor(r)
+	return len(t.Strides) == 4 && t.Strides[2].Equal(t.Shape[3].Mul(t.Strides[3])) && t.Strides[0].Equal(t.Shape[2].Mul(t.Strides[2]))
+}
+
+// product adds the first launch of a 1x1 layer: one matrix product over all pixels.
+func (w *weightGradient) product() error {
+	bm, bn := tileSide(w.outputs), tileSide(w.inputs)
+	tiles := ((w.outputs + bm - 1) / bm) * ((w.inputs + bn - 1) / bn)
+	others := tiles
+	if bm*bn > 64*64 { // whose registers leave room for two blocks on a multiprocessor
+		others *= 2
+	}
+	w.bounded(w.splits(w.pixels, 256, others))
+	return w.partial("weight_gradient_flat", "weight_gradient_flat", tileThreads, tiles, 1, "element", "tf32", "index_t", w.shape(bm, bn))
+}
+
+// tileSide is the length of a side of the tile of a matrix product. Longer sides
+// read less, but leave too few blocks on the maps where channels are many.
+func tileSide(channels int) int {
+	return min((channels+15)/16*16, 64)
+}
+
+// bounded sets the number of parts, no more than the bound on partial sums allows.
+func (w *weightGradient) bounded(splits Expr) {
+	w.parts = Smaller(splits, Number(max(1, partialBytes/(4*w.total))))
 }

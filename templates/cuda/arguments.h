@@ -56,10 +56,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.

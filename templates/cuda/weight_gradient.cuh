@@ -10,7 +10,7 @@
 // length of the X ring. A narrow layer has all its weights of an output channel
 // in one tap (see convolution.cuh).
 // Grid: (spans, channel tiles, groups * tap sets). Block: 128 threads.
-// Pass 2 adds the spans in order: no atomics, so the same bits every time.
+// Pass 2 is in weight_gradient_reduce.cuh.
 #pragma once
 #include "convolution.cuh"
 
@@ -52,14 +52,14 @@ struct weight_gradient_kernel {
   static constexpr int BK = sizeof(T) == 4 ? 16 : 32;
   static constexpr int kernel_taps = S::Kernel * S::Kernel, all_taps = Narrow ? 1 : kernel_taps;
   static constexpr int inputs = Narrow ? S::CI * kernel_taps : S::CI, tiles_n = (inputs + S::BN - 1) / S::BN;
-  // Ring lengths. A dY stage is free when all steps of its slice are done.
-  static constexpr int stages_x = Taps == 1 ? 4 : Taps <= 3 ? 2 * Taps
-                                                            : Taps + 1,
-                       ahead = stages_x - 1;
-  static constexpr int stages_dy = (ahead + Taps - 1) / Taps + 1;
   using product = tensor_product<T, Tf32, S::BM, S::BN, BK, true, true>;
   using tile_dy = typename product::tile_a;
   using tile_x = typename product::tile_b;
+  // Ring lengths. A dY stage is free when all steps of its slice are done.
+  static constexpr int stages_x = Taps == 1 ? smaller(4, ring_bytes / int(sizeof(tile_dy) + sizeof(tile_x))) : Taps <= 3 ? 2 * Taps
+                                                                                                                         : Taps + 1,
+                       ahead = stages_x - 1;
+  static constexpr int stages_dy = (ahead + Taps - 1) / Taps + 1;
   // Chunks in a tile row, and the copies of one thread.
   static constexpr int across_dy = S::BM / chunk<T>, across_x = S::BN / chunk<T>;
   static constexpr int copies_dy = (tile_dy::chunks + tile_threads - 1) / tile_threads, copies_x = (tile_x::chunks + tile_threads - 1) / tile_threads;
@@ -197,29 +197,6 @@ __device__ __forceinline__ void weight_gradient_partial(const reprise_weight_gra
 #pragma unroll
   for (int t = 0; t < Taps; t++)
     k.write(sum[t], k.first_tap + t);
-}
-
-// Pass 2. 32 results a block, the spans shared by eight row lanes, then the
-// lanes in order. The result lies as the parameter does: [Cout][Cin][tap].
-template <int CI, int CO, int Taps, int Groups, bool Accumulate>
-__device__ __forceinline__ void weight_gradient_reduce(const reprise_reduce_arguments &p) {
-  constexpr int lanes = 8, inputs = CI / Groups, outputs = CO / Groups, total = CO * inputs * Taps;
-  __shared__ float shared[lanes][32];
-  const int column = threadIdx.x % 32, lane = threadIdx.x / 32, item = blockIdx.x * 32 + column;
-  float sum = 0x0p+0f;
-  if (item < total)
-    for (int r = lane; r < p.rows; r += lanes)
-      sum += pointer<const float>(p.partial)[int64_t(r) * total + item];
-  shared[lane][column] = sum;
-  __syncthreads();
-  if (lane != 0 || item >= total)
-    return;
-#pragma unroll
-  for (int l = 1; l < lanes; l++)
-    sum += shared[l][column];
-  const int input = item % inputs, output = item / inputs % outputs, tap = item / (inputs * outputs) % Taps, group = item / (inputs * outputs * Taps);
-  float *to = pointer<float>(p.result) + ((group * outputs + output) * inputs + input) * Taps + tap;
-  *to = Accumulate ? *to + sum : sum;
 }
 
 } // namespace reprise
