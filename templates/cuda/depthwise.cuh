@@ -156,6 +156,35 @@ __device__ __forceinline__ void store_sums(typename Sums::part *parts, uint64_t 
     pointer<part>(partial)[int64_t(blockIdx.x) * C + channel] = merge_column<row_lanes, width>(parts + c);
 }
 
+// The results of one column of a tile: from is its first pixel, at the top left of
+// the window of the first result.
+template <int Kernel, int V, int Strip, int Columns, int Width, class X, class Result, class Sums>
+__device__ __forceinline__ void walk_down(const X *from, const float (&filter)[Kernel * Kernel][V], const float (&bias)[V], Result &result, Sums &total, const typename Sums::coefficients &coefficients) {
+  float sum[Strip][V];
+#pragma unroll
+  for (int r = 0; r < Strip + Kernel - 1; r++) {
+    if (r < Strip)
+#pragma unroll
+      for (int i = 0; i < V; i++)
+        sum[r][i] = bias[i];
+#pragma unroll
+    for (int kx = 0; kx < Kernel; kx++) {
+      float v[V];
+      load<V>(v, from + (r * Columns + kx) * Width);
+#pragma unroll
+      for (int s = 0; s < Strip; s++) {
+        const int ky = r - s;
+        if (ky >= 0 && ky < Kernel)
+#pragma unroll
+          for (int i = 0; i < V; i++)
+            sum[s][i] = fused_multiply_add(v[i], filter[ky * Kernel + kx][i], sum[s][i]);
+      }
+    }
+    if (r >= Kernel - 1)
+      result.write(r - Kernel + 1, sum[r - Kernel + 1], total, coefficients);
+  }
+}
+
 template <class Index, int C, int Kernel, int V, int Lanes, int Strip, bool Vector, bool Flip, bool HasBias, bool Accumulate, class X, class Y, class Sums>
 __device__ __forceinline__ void depthwise(const reprise_convolution_arguments &p) {
   using sums = typename Sums::template of<C, V, Y>;
@@ -184,29 +213,7 @@ __device__ __forceinline__ void depthwise(const reprise_convolution_arguments &p
       load_filters<C, taps, V, Lanes, Flip>(filter, p.weight);
     copy_wait<0>();
     __syncthreads();
-    float sum[Strip][V];
-#pragma unroll
-    for (int r = 0; r < rows; r++) {
-      if (r < Strip)
-#pragma unroll
-        for (int i = 0; i < V; i++)
-          sum[r][i] = bias[i];
-#pragma unroll
-      for (int kx = 0; kx < Kernel; kx++) {
-        float v[V];
-        load<V>(v, static_cast<const X *>(tile + (r * columns + column + kx) * width + lane));
-#pragma unroll
-        for (int s = 0; s < Strip; s++) {
-          const int ky = r - s;
-          if (ky >= 0 && ky < Kernel)
-#pragma unroll
-            for (int i = 0; i < V; i++)
-              sum[s][i] = fused_multiply_add(v[i], filter[ky * Kernel + kx][i], sum[s][i]);
-        }
-      }
-      if (r >= Kernel - 1)
-        result.write(r - Kernel + 1, sum[r - Kernel + 1], total, coefficients);
-    }
+    walk_down<Kernel, V, Strip, columns, width>(static_cast<const X *>(tile + column * width + lane), filter, bias, result, total, coefficients);
     __syncthreads(); // the tile has been read
   }
   if constexpr (sums::wanted)

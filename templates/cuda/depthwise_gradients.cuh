@@ -39,6 +39,37 @@ __device__ __forceinline__ void store_filters(float *parts, uint64_t partial, co
   }
 }
 
+// Both gradients of one column of a tile: dy is the first pixel of the window of
+// its first pixel, which is at x.
+template <int Kernel, int V, int Strip, int Columns, int Across, int Width, class DY, class X, class Result, class Sums>
+__device__ __forceinline__ void walk_down(const DY *dy, const X *x, const float (&filter)[Kernel * Kernel][V], float (&gradient)[Kernel * Kernel][V], Result &result, Sums &total, const typename Sums::coefficients &coefficients) {
+  float sum[Strip][V] = {}, at[Strip][V];
+#pragma unroll
+  for (int r = 0; r < Strip + Kernel - 1; r++) {
+    if (r < Strip)
+      load<V>(at[r], x + r * Across * Width);
+#pragma unroll
+    for (int c = 0; c < Kernel; c++) {
+      float v[V];
+      load<V>(v, dy + (r * Columns + c) * Width);
+#pragma unroll
+      for (int s = 0; s < Strip; s++) {
+        const int ky = s + Kernel - 1 - r; // of the tap with which pixel s meets this row
+        if (ky < 0 || ky >= Kernel)
+          continue;
+        const int tap = ky * Kernel + Kernel - 1 - c;
+#pragma unroll
+        for (int i = 0; i < V; i++) {
+          sum[s][i] = fused_multiply_add(v[i], filter[tap][i], sum[s][i]);
+          gradient[tap][i] = fused_multiply_add(v[i], at[s][i], gradient[tap][i]);
+        }
+      }
+    }
+    if (r >= Kernel - 1)
+      result.write(r - Kernel + 1, sum[r - Kernel + 1], total, coefficients);
+  }
+}
+
 template <class Index, int C, int Kernel, int V, int Lanes, int Strip, bool Vector, bool Accumulate, class DY, class DX, class X, class Sums>
 __device__ __forceinline__ void depthwise_gradients(const reprise_depthwise_gradients_arguments &p) {
   using sums = typename Sums::template of<C, V, DX>;
@@ -63,31 +94,9 @@ __device__ __forceinline__ void depthwise_gradients(const reprise_depthwise_grad
       load_filters<C, taps, V, Lanes, false>(filter, p.dx.weight);
     copy_wait<0>();
     __syncthreads();
-    float sum[Strip][V] = {}, x[Strip][V];
-#pragma unroll
-    for (int r = 0; r < rows; r++) {
-      if (r < Strip)
-        load<V>(x[r], static_cast<const X *>(tile_x + (r * across + column) * width + lane));
-#pragma unroll
-      for (int c = 0; c < Kernel; c++) {
-        float v[V];
-        load<V>(v, static_cast<const DY *>(tile_dy + (r * columns + column + c) * width + lane));
-#pragma unroll
-        for (int s = 0; s < Strip; s++) {
-          const int ky = s + Kernel - 1 - r; // of the tap with which pixel s meets this row
-          if (ky < 0 || ky >= Kernel)
-            continue;
-          const int tap = ky * Kernel + Kernel - 1 - c;
-#pragma unroll
-          for (int i = 0; i < V; i++) {
-            sum[s][i] = fused_multiply_add(v[i], filter[tap][i], sum[s][i]);
-            gradient[tap][i] = fused_multiply_add(v[i], x[s][i], gradient[tap][i]);
-          }
-        }
-      }
-      if (r >= Kernel - 1)
-        result.write(r - Kernel + 1, sum[r - Kernel + 1], total, coefficients);
-    }
+    const DY *const from = tile_dy + column * width + lane;
+    const X *const centre = tile_x + column * width + lane;
+    walk_down<Kernel, V, Strip, columns, across, width>(from, centre, filter, gradient, result, total, coefficients);
     __syncthreads(); // the tiles have been read
   }
   store_filters<C, Kernel, V, Lanes>(reinterpret_cast<float *>(tile_dy), p.weight_partial, gradient);

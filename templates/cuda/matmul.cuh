@@ -44,6 +44,13 @@ __device__ __forceinline__ void fill_operand(Tile &to, const From *from, int fir
   }
 }
 
+// One stage of the ring.
+template <class Product>
+struct operand_tiles {
+  typename Product::tile_a a;
+  typename Product::tile_b b;
+};
+
 template <bool Value>
 struct constant_bool {
   static constexpr bool value = Value;
@@ -111,14 +118,31 @@ struct result_tile {
   }
 };
 
+// Writes the results where they are, two neighbours at a time if that is aligned.
+template <int CopiesY, bool HasBias, bool Accumulate, uint32_t Alpha, class Index, class Product, class Y>
+__device__ __forceinline__ void write_pairs(const reprise_matmul_arguments &p, const Product &sum, Y *y, int first_row, int first_column) {
+  const int rows = int(p.extent[2]), columns = int(p.extent[3]);
+  const bool pairs = CopiesY == vector_copies || (CopiesY == checked_copies && copies_aligned<2 * sizeof(Y), Y>(p.y, 3));
+  sum.each([&](int m, int n, float v0, float v1) {
+    const int row = first_row + m, column = first_column + n;
+    if (row >= rows || column >= columns)
+      return;
+    v0 *= float_from_bits(Alpha);
+    v1 *= float_from_bits(Alpha);
+    if constexpr (HasBias) {
+      v0 += pointer<const float>(p.bias)[column];
+      v1 += column + 1 < columns ? pointer<const float>(p.bias)[column + 1] : 0x0p+0f;
+    }
+    Y *to = y + Index(row) * Index(p.y.stride[2]) + Index(column) * Index(p.y.stride[3]);
+    choose<CopiesY != single_copies, CopiesY != vector_copies>(pairs, [&](auto pair) { store_two<decltype(pair)::value, Accumulate>(to, Index(p.y.stride[3]), columns - column, v0, v1); });
+  });
+}
+
 template <class T, bool Tf32, class Index, int BM, int BN, bool Deep, bool AByDepth, bool BByDepth, int CopiesA, int CopiesB, int CopiesY, bool HasBias, bool Accumulate, uint32_t Alpha, class A, class B, class Y>
 __device__ __forceinline__ void matmul(const reprise_matmul_arguments &p) {
   constexpr int BK = matmul_depth<T, Deep>;
   using product = tensor_product<T, Tf32, BM, BN, BK, AByDepth, BByDepth>;
-  struct stage {
-    typename product::tile_a a;
-    typename product::tile_b b;
-  };
+  using stage = operand_tiles<product>;
   constexpr int stages = int(sizeof(stage)) * 4 <= ring_bytes ? 4 : 3;
   __shared__ stage ring[stages];
   const Index outer = Index(blockIdx.z) / Index(p.extent[1]), inner = Index(blockIdx.z) % Index(p.extent[1]);
@@ -162,20 +186,7 @@ __device__ __forceinline__ void matmul(const reprise_matmul_arguments &p) {
       return;
     }
   }
-  const bool pairs = CopiesY == vector_copies || (CopiesY == checked_copies && copies_aligned<2 * sizeof(Y), Y>(p.y, 3));
-  sum.each([&](int m, int n, float v0, float v1) {
-    const int row = first_row + m, column = first_column + n;
-    if (row >= rows || column >= columns)
-      return;
-    v0 *= float_from_bits(Alpha);
-    v1 *= float_from_bits(Alpha);
-    if constexpr (HasBias) {
-      v0 += pointer<const float>(p.bias)[column];
-      v1 += column + 1 < columns ? pointer<const float>(p.bias)[column + 1] : 0x0p+0f;
-    }
-    Y *to = y + Index(row) * Index(p.y.stride[2]) + Index(column) * Index(p.y.stride[3]);
-    choose<CopiesY != single_copies, CopiesY != vector_copies>(pairs, [&](auto pair) { store_two<decltype(pair)::value, Accumulate>(to, Index(p.y.stride[3]), columns - column, v0, v1); });
-  });
+  write_pairs<CopiesY, HasBias, Accumulate, Alpha, Index>(p, sum, y, first_row, first_column);
 }
 
 } // namespace reprise
