@@ -48,7 +48,7 @@ removed; -images compiles new ones (see reprise image).`,
 			if !images {
 				return write(command, changes)
 			}
-			compiled, err := imageConfig(command.Context(), "nvcc", defaultPrecisions, false)
+			compiled, err := imageConfig(command.Context(), "nvcc", image.DefaultTargets, defaultPrecisions, false)
 			if err != nil {
 				return err
 			}

@@ -29,6 +29,10 @@ type Config struct {
 	// user's cache folder.
 	Cache string
 
+	// Out, when not empty, is the folder that images are written to, under names
+	// that follow from their source, in place of beside it.
+	Out string
+
 	// Jobs is the number of compilers that run at a time; 0 means one for each
 	// processor.
 	Jobs int
@@ -63,11 +67,19 @@ func Build(ctx context.Context, dir string, config Config) ([]Result, error) {
 	if err := os.MkdirAll(config.Cache, 0o755); err != nil {
 		return nil, fmt.Errorf("%w; name another folder with -cache", err)
 	}
+	if config.Out != "" {
+		if err := os.MkdirAll(config.Out, 0o755); err != nil {
+			return nil, fmt.Errorf("%w; name another folder with -out", err)
+		}
+	}
 	var results []Result
 	for _, path := range paths {
 		result, err := build(ctx, path, config)
+		if err != nil && config.Out == "" {
+			err = errors.Join(err, remove(path+Suffix))
+		}
 		if err != nil {
-			return results, errors.Join(err, remove(path+Suffix))
+			return results, err
 		}
 		results = append(results, result)
 	}
@@ -87,20 +99,23 @@ func build(ctx context.Context, path string, config Config) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	units := s.units()
-	modules := make([]archive.Module, len(units)*len(config.Variants))
-	result := Result{Path: path + Suffix, Units: len(modules)}
+	units, targets := s.units(), config.Compiler.Targets
+	objects := make([][][]byte, len(units)*len(config.Variants)) // by variant, unit and target
+	result := Result{Path: path + Suffix, Units: len(objects)}
+	if config.Out != "" {
+		result.Path = filepath.Join(config.Out, archive.Name(s.digest))
+	}
 	var mu sync.Mutex // guards result
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(jobs(config.Jobs))
 	for i, v := range config.Variants {
 		for j, u := range units {
 			group.Go(func() error {
-				data, fresh, err := config.object(ctx, u, v)
+				made, fresh, err := config.object(ctx, u, v)
 				if err != nil {
 					return fmt.Errorf("%s: kernels %s in %s: %w", path, strings.Join(u.names, ", "), v.Precision, err)
 				}
-				modules[i*len(units)+j] = archive.Module{Precision: v.Precision, Wide: v.Wide, Kernels: u.symbols(v), Data: data}
+				objects[i*len(units)+j] = made
 				mu.Lock()
 				defer mu.Unlock()
 				if fresh {
@@ -113,12 +128,20 @@ func build(ctx context.Context, path string, config Config) (Result, error) {
 	if err := group.Wait(); err != nil {
 		return Result{}, err
 	}
-	data, err := archive.Encode(&archive.Image{Source: s.digest, Compiler: config.Compiler.Version, Targets: slices.Clone(config.Compiler.Targets), Modules: modules})
+	image := &archive.Image{Source: s.digest, Compiler: config.Compiler.Version, Targets: slices.Clone(targets)}
+	for i, v := range config.Variants {
+		for j, u := range units {
+			for k, target := range targets {
+				image.Modules = append(image.Modules, archive.Module{Target: target, Precision: v.Precision, Wide: v.Wide, Kernels: u.symbols(v), Data: objects[i*len(units)+j][k]})
+			}
+		}
+	}
+	data, err := archive.Encode(image)
 	if err != nil {
 		return Result{}, err
 	}
 	result.Bytes = len(data)
-	return result, renameio.WriteFile(result.Path, data, 0o644, renameio.WithTempDir(filepath.Dir(path)))
+	return result, renameio.WriteFile(result.Path, data, 0o644, renameio.WithTempDir(filepath.Dir(result.Path)))
 }
 
 func jobs(wanted int) int {
@@ -141,13 +164,21 @@ func (u unit) symbols(v Variant) []string {
 	return out
 }
 
-// object gives the compiled form of a unit, from the cache if it is there.
-func (c Config) object(ctx context.Context, u unit, v Variant) (data []byte, fresh bool, err error) {
+// object gives the compiled forms of a unit, one for each target, from the cache
+// if they are there.
+func (c Config) object(ctx context.Context, u unit, v Variant) (data [][]byte, fresh bool, err error) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q %q %q\n", c.Compiler.Name, c.Compiler.Version, c.Compiler.arguments(v))
 	sum.Write(u.text)
 	kept := filepath.Join(c.Cache, hex.EncodeToString(sum.Sum(nil)))
-	if data, err := os.ReadFile(kept); err == nil {
+	for _, target := range c.Compiler.Targets {
+		known, err := os.ReadFile(kept + "." + target)
+		if err != nil {
+			break
+		}
+		data = append(data, known)
+	}
+	if len(data) == len(c.Compiler.Targets) {
 		return data, false, nil
 	}
 	dir, err := os.MkdirTemp("", "reprise-kernels-")
@@ -158,5 +189,10 @@ func (c Config) object(ctx context.Context, u unit, v Variant) (data []byte, fre
 	if data, err = c.Compiler.compile(ctx, u.text, v, dir); err != nil {
 		return nil, false, err
 	}
-	return data, true, renameio.WriteFile(kept, data, 0o644, renameio.WithTempDir(c.Cache))
+	for i, target := range c.Compiler.Targets {
+		if err := renameio.WriteFile(kept+"."+target, data[i], 0o644, renameio.WithTempDir(c.Cache)); err != nil {
+			return nil, false, err
+		}
+	}
+	return data, true, nil
 }

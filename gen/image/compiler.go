@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -18,28 +20,36 @@ type Compiler struct {
 	Version string   // one line
 	Targets []string // what it compiles for
 
-	flags     []string
-	extension string
+	flags []string // for PTX
 }
 
 // clangNames are looked for in this order.
 var clangNames = []string{"clang++-19", "clang-19", "clang++", "clang"}
 
-// FindCompiler gives the compiler of a name: nvcc, which makes machine code for
-// compute capability 8.0 (and with it 8.6 and 8.9) and 9.0 and PTX for later
-// ones, or clang, which makes PTX for 8.0 without a CUDA toolkit.
-func FindCompiler(ctx context.Context, name string) (*Compiler, error) {
+// ptxTarget is the PTX that everything else is assembled from: no kernel depends
+// on the architecture.
+const ptxTarget = "compute_80"
+
+// DefaultTargets are machine code for compute capability 8.0 (and with it 8.6 and
+// 8.9) and 9.0, and PTX for later ones.
+var DefaultTargets = []string{"sm_80", "sm_90", ptxTarget}
+
+var machine = regexp.MustCompile(`^sm_[89]\d$`)
+
+// FindCompiler gives the compiler of a name: nvcc, which compiles for the given
+// targets, or clang, which makes PTX without a CUDA toolkit.
+func FindCompiler(ctx context.Context, name string, targets []string) (*Compiler, error) {
+	if err := checkTargets(targets); err != nil {
+		return nil, err
+	}
 	switch name {
 	case "nvcc":
 		path, err := exec.LookPath("nvcc")
 		if err != nil {
 			return nil, errors.New("nvcc is not in the path, and without it a kernel image would stay stale or missing; install the CUDA toolkit 11.8 or later, or use -compiler clang for PTX")
 		}
-		c := &Compiler{Name: name, Path: path, Targets: []string{"sm_80", "sm_90", "compute_80"}, extension: ".fatbin"}
-		c.flags = []string{
-			"-fatbin", "-Xfatbin=-compress-all", "-x", "cu", "-std=c++17", "-O3", "-diag-suppress", "177",
-			"-gencode", "arch=compute_80,code=[sm_80,compute_80]", "-gencode", "arch=compute_90,code=sm_90",
-		}
+		c := &Compiler{Name: name, Path: path, Targets: slices.Clone(targets)}
+		c.flags = []string{"-ptx", "-arch", ptxTarget, "-x", "cu", "-std=c++17", "-O3", "-diag-suppress", "177"}
 		return c, c.identify(ctx)
 	case "clang":
 		for _, candidate := range clangNames {
@@ -47,7 +57,7 @@ func FindCompiler(ctx context.Context, name string) (*Compiler, error) {
 			if err != nil {
 				continue
 			}
-			c := &Compiler{Name: name, Path: path, Targets: []string{"compute_80"}, extension: ".ptx"}
+			c := &Compiler{Name: name, Path: path, Targets: []string{ptxTarget}}
 			c.flags = []string{
 				"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_80", "--cuda-feature=+ptx78",
 				"-std=c++17", "-O3", "-Wno-unused-const-variable", "-S",
@@ -57,6 +67,21 @@ func FindCompiler(ctx context.Context, name string) (*Compiler, error) {
 		return nil, fmt.Errorf("none of %s is in the path; install clang 19 or later", strings.Join(clangNames, ", "))
 	}
 	return nil, fmt.Errorf("compiler is %q; use nvcc or clang", name)
+}
+
+func checkTargets(targets []string) error {
+	for i, t := range targets {
+		if t != ptxTarget && !machine.MatchString(t) {
+			return fmt.Errorf("target %q is unknown; use %s, or sm_ and a compute capability from 8.0 to 9.9, such as sm_90", t, ptxTarget)
+		}
+		if slices.Contains(targets[:i], t) {
+			return fmt.Errorf("target %s is named twice; name it once", t)
+		}
+	}
+	if len(targets) == 0 {
+		return errors.New("no target was asked for; name some, such as " + strings.Join(DefaultTargets, ","))
+	}
+	return nil
 }
 
 // identify asks for the version.
@@ -84,18 +109,39 @@ func (c *Compiler) arguments(v Variant) []string {
 	return args
 }
 
-// compile compiles a text for a variant. The folder is its own.
-func (c *Compiler) compile(ctx context.Context, text []byte, v Variant, dir string) ([]byte, error) {
-	in, out := filepath.Join(dir, "kernels.cu"), filepath.Join(dir, "kernels"+c.extension)
-	if err := os.WriteFile(in, text, 0o600); err != nil {
+// compile compiles a text for a variant, once to PTX, and assembles that for each
+// target. The folder is its own.
+func (c *Compiler) compile(ctx context.Context, text []byte, v Variant, dir string) ([][]byte, error) {
+	const source, ptx = "kernels.cu", "kernels.ptx"
+	if err := os.WriteFile(filepath.Join(dir, source), text, 0o600); err != nil {
 		return nil, err
 	}
-	command := exec.CommandContext(ctx, c.Path, append(c.arguments(v), "kernels.cu", "-o", "kernels"+c.extension)...)
-	command.Dir = dir
-	var messages bytes.Buffer
-	command.Stdout, command.Stderr = &messages, &messages
-	if err := command.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", c.Name, err, bytes.TrimSpace(messages.Bytes()))
+	if err := c.run(ctx, dir, append(c.arguments(v), source, "-o", ptx)...); err != nil {
+		return nil, err
 	}
-	return os.ReadFile(out)
+	var out [][]byte
+	for _, target := range c.Targets {
+		made := ptx
+		if target != ptxTarget {
+			made = target + ".cubin"
+			if err := c.run(ctx, dir, "-cubin", "-arch", target, ptx, "-o", made); err != nil {
+				return nil, err
+			}
+		}
+		data, err := os.ReadFile(filepath.Join(dir, made))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, data)
+	}
+	return out, nil
+}
+
+func (c *Compiler) run(ctx context.Context, dir string, args ...string) error {
+	command := exec.CommandContext(ctx, c.Path, args...)
+	command.Dir = dir
+	if messages, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", c.Name, err, bytes.TrimSpace(messages))
+	}
+	return nil
 }

@@ -51,9 +51,13 @@ func write(t *testing.T, dir string, kernels ...string) {
 func compiler(t *testing.T) *Compiler {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "compiler")
-	script := "#!/bin/sh\nif grep -q wrong kernels.cu; then echo 'kernels.cu:1: it is wrong'; exit 2; fi\ncat kernels.cu >kernels.out\n"
+	script := `#!/bin/sh
+if test "$1" = -cubin; then { echo "code for $3"; cat "$4"; } >"$6"; exit; fi
+if grep -q wrong kernels.cu; then echo 'kernels.cu:1: it is wrong'; exit 2; fi
+cat kernels.cu >kernels.ptx
+`
 	require.NoError(t, os.WriteFile(path, []byte(script), 0o700))
-	return &Compiler{Name: "fake", Path: path, Version: "fake 1", Targets: []string{"t"}, extension: ".out"}
+	return &Compiler{Name: "fake", Path: path, Version: "fake 1", Targets: []string{"sm_90", "compute_80"}}
 }
 
 func build1(t *testing.T, dir, cache string, c *Compiler) (Result, *archive.Image) {
@@ -78,15 +82,19 @@ func TestBuild(t *testing.T) {
 	first, image := build1(t, generated(t, all...), cache, c)
 	require.Equal(t, first.Units, first.Compiled)
 	count := map[string]int{}
-	for _, m := range image.Modules {
+	modules, err := image.Load(func(archive.Module) bool { return true })
+	require.NoError(t, err)
+	for _, m := range modules {
+		require.Equal(t, m.Target == "sm_90", strings.HasPrefix(string(m.Data), "code for sm_90\n"))
 		for _, k := range m.Kernels {
-			count[k]++
+			count[m.Target+k]++
 			require.Contains(t, string(m.Data), k[:len(all[0])])
 		}
 	}
-	require.Len(t, count, 400)
+	require.Len(t, count, 800)
 	for _, suffix := range []string{"_fp32", "_fp32_wide", "_bf16", "_bf16_wide"} {
-		require.Equal(t, 1, count[all[42]+suffix])
+		require.Equal(t, 1, count["sm_90"+all[42]+suffix])
+		require.Equal(t, 1, count["compute_80"+all[42]+suffix])
 	}
 	second, again := build1(t, generated(t, all...), cache, c)
 	require.Zero(t, second.Compiled)
@@ -100,6 +108,21 @@ func TestBuild(t *testing.T) {
 	c.Version = "fake 2"
 	fourth, _ := build1(t, generated(t, all...), cache, c)
 	require.Equal(t, fourth.Units, fourth.Compiled)
+}
+
+// Images of a folder of their own are named by their source, and nothing lies
+// beside that.
+func TestBuildOut(t *testing.T) {
+	dir, out := generated(t, "reprise_k"), filepath.Join(t.TempDir(), "images")
+	config := Config{Compiler: compiler(t), Variants: []Variant{{Precision: "fp32"}}, Cache: t.TempDir(), Out: out}
+	results, err := Build(context.Background(), dir, config)
+	require.NoError(t, err)
+	data, err := os.ReadFile(results[0].Path)
+	require.NoError(t, err)
+	image, err := archive.Decode(data)
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(out, archive.Name(image.Source)), results[0].Path)
+	require.NoFileExists(t, filepath.Join(dir, "s_gen.cu"+Suffix))
 }
 
 // A source that does not compile is an error with the compiler's words, and its
@@ -129,12 +152,20 @@ func TestBuildRefuses(t *testing.T) {
 	require.ErrorContains(t, err, `precision "fp8" is unknown`)
 	_, err = Variants([]string{"fp32", "fp32"}, false)
 	require.ErrorContains(t, err, "named twice")
+	for want, targets := range map[string][]string{
+		`target "sm_75" is unknown; use compute_80, or sm_`: {"sm_75"},
+		"target sm_90 is named twice":                       {"sm_90", "sm_90"},
+		"no target was asked for":                           nil,
+	} {
+		_, err = FindCompiler(context.Background(), "nvcc", targets)
+		require.ErrorContains(t, err, want)
+	}
 	t.Setenv("PATH", t.TempDir())
-	_, err = FindCompiler(context.Background(), "nvcc")
+	_, err = FindCompiler(context.Background(), "nvcc", DefaultTargets)
 	require.ErrorContains(t, err, "nvcc is not in the path")
-	_, err = FindCompiler(context.Background(), "clang")
+	_, err = FindCompiler(context.Background(), "clang", DefaultTargets)
 	require.ErrorContains(t, err, "install clang 19")
-	_, err = FindCompiler(context.Background(), "icc")
+	_, err = FindCompiler(context.Background(), "icc", DefaultTargets)
 	require.ErrorContains(t, err, "use nvcc or clang")
 }
 

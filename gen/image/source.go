@@ -96,12 +96,13 @@ type unit struct {
 	text  []byte
 }
 
-// Units have about meanLength kernels: compilers need half a second for the
-// common text alone, and a change should touch few kernels. None has more than
-// maxLength, so that all processors have work to the end.
+// Units have about meanLength kernels: compilers need a quarter of a second for
+// the common text alone, as for one or two kernels, and a change should touch few
+// kernels. None has more than maxLength, so that all processors have work to the
+// end.
 const (
-	meanLength = 6
-	maxLength  = 12
+	meanLength = 4
+	maxLength  = 8
 )
 
 // units cuts a source. The cuts depend on the names of the kernels next to them,

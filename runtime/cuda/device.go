@@ -42,6 +42,8 @@ type Device struct {
 	info    device.Info
 	events  map[string]int
 
+	capability capability
+
 	// Used on the thread alone.
 	device  cu.Device
 	stream  cu.Stream // the first lane of every program, and all copies
@@ -112,6 +114,7 @@ func (d *Device) describe() error {
 	if err != nil {
 		return wrap("the compute capability is unknown", err)
 	}
+	d.capability = capability{major, minor}
 	d.info = device.Info{
 		Name:       fmt.Sprintf("%s, compute capability %d.%d", name, major, minor),
 		Kind:       "cuda",

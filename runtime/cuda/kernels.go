@@ -13,6 +13,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"github.com/reprise-ml/reprise/gen/image/archive"
 	"github.com/reprise-ml/reprise/runtime/device"
 )
 
@@ -52,11 +53,16 @@ func (s *stage) loadKernels(wide bool) (*kernels, error) {
 }
 
 func (s *stage) findKernels(k *kernels, wide bool) error {
+	target, err := s.device.capability.target(s.image.Targets)
+	if err != nil {
+		return s.refused(err)
+	}
+	code, err := s.image.Load(func(m archive.Module) bool { return m.Target == target && m.Precision == s.variant() && m.Wide == wide })
+	if err != nil {
+		return fmt.Errorf("stage %s: kernel image %s: %w; build it again", s.plan.Name, s.generated.Image, err)
+	}
 	home := map[string]cu.Module{}
-	for _, m := range s.image.Modules {
-		if m.Precision != s.variant() || m.Wide != wide {
-			continue
-		}
+	for _, m := range code {
 		module, err := cu.LoadData(string(m.Data))
 		if err != nil {
 			return s.refused(err)

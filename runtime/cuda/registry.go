@@ -6,8 +6,11 @@ package cuda
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"sync"
 	"unsafe"
 
@@ -77,11 +80,27 @@ func (g Generated) check(plan *ir.Stage) error {
 
 func (g Generated) wrapper() *C.struct_reprise_stage { return (*C.struct_reprise_stage)(g.Wrapper) }
 
+// imageFolder is the environment variable that names a folder with kernel images,
+// as reprise image -out writes them. One that is there is taken in place of the
+// embedded one, so a program need not be built again for another device.
+const imageFolder = "REPRISE_IMAGES"
+
+// read gives the bytes of the kernel image.
+func (g Generated) read() ([]byte, error) {
+	if folder := os.Getenv(imageFolder); folder != "" {
+		data, err := os.ReadFile(filepath.Join(folder, archive.Name(g.Kernels)))
+		if !errors.Is(err, fs.ErrNotExist) {
+			return data, err
+		}
+	}
+	return fs.ReadFile(g.Files, g.Image)
+}
+
 // image reads the kernel image and checks that it was built from the source that
 // the program was built from.
 func (g Generated) image() (*archive.Image, error) {
 	remedy := fmt.Sprintf("run reprise image on the folder of package %s, with nvcc in the path, and build again", g.Package)
-	data, err := fs.ReadFile(g.Files, g.Image)
+	data, err := g.read()
 	if err != nil {
 		return nil, fmt.Errorf("stage %s: no kernel image %s was built; %s", g.Stage, g.Image, remedy)
 	}

@@ -3,6 +3,8 @@
 package cuda
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/fstest"
 
@@ -39,7 +41,23 @@ func TestImageErrors(t *testing.T) {
 	g := Generated{Kernels: "now", Files: fstest.MapFS{"i": {Data: encode("now")}}, Image: "i"}
 	image, err := g.image()
 	require.NoError(t, err)
-	require.Equal(t, []byte("code"), image.Modules[0].Data)
+	code, err := image.Load(func(archive.Module) bool { return true })
+	require.NoError(t, err)
+	require.Equal(t, "code", string(code[0].Data))
+
+	folder := t.TempDir()
+	other, err := archive.Encode(&archive.Image{Source: "now", Modules: []archive.Module{{Precision: "fp32", Data: []byte("other code")}}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, archive.Name("now")), other, 0o600))
+	t.Setenv(imageFolder, folder)
+	image, err = g.image()
+	require.NoError(t, err)
+	code, err = image.Load(func(archive.Module) bool { return true })
+	require.NoError(t, err)
+	require.Equal(t, "other code", string(code[0].Data), "an image of the folder comes first")
+	t.Setenv(imageFolder, t.TempDir())
+	_, err = g.image()
+	require.NoError(t, err, "and one that is not there leaves the embedded one")
 
 	_, err = find(&ir.Stage{Name: "s", Digest: "0123456789abcdef"})
 	require.ErrorContains(t, err, "no CUDA code for plan 0123456789ab; import the package")

@@ -1,23 +1,36 @@
 // Package archive is the file format of kernel images: compiled kernels in
-// modules, each for one precision, with the digest of the source they were
-// compiled from.
+// modules, each for one target and one precision, with the digest of the source
+// they were compiled from.
 //
-// A file is the text "reprise kernel image 1\n", the length of the index as a
-// little-endian 64-bit number, the index as JSON, and the modules one after
-// another, each on a boundary of 16 bytes from the end of the index.
+// Modules are much alike, so they are compressed together, in streams: one for
+// each target, and of machine code one for the two 16-bit precisions and one for
+// the others. A reader decompresses a stream up to the last module that it wants.
+//
+// A file is the text "reprise kernel image 2\n", the length of the index as a
+// little-endian 64-bit number, the index as JSON, and the streams one after
+// another, each a Zstandard frame.
 package archive
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/errgroup"
 )
 
-const magic = "reprise kernel image 1\n"
+const magic = "reprise kernel image 2\n"
 
-const alignment = 16
+// window is how far back a stream may refer. It spans the code of one precision
+// many times over.
+const window = 32 << 20
 
 // Image is a set of compiled kernels of one stage.
 type Image struct {
@@ -25,40 +38,96 @@ type Image struct {
 	Compiler string   `json:"compiler"` // name and version
 	Targets  []string `json:"targets"`  // such as sm_90 and compute_80
 	Modules  []Module `json:"modules"`
+	Streams  []Stream `json:"streams"` // Encode sets them
+
+	data []byte // of all streams
 }
 
-// Module is one image that the driver loads: a fat binary, a cubin or PTX.
+// Module is one piece of code that the driver loads: a cubin or PTX.
 type Module struct {
+	Target    string   `json:"target"`         // one of the image's
 	Precision string   `json:"precision"`      // fp32, tf32, fp16 or bf16
 	Wide      bool     `json:"wide,omitempty"` // 64-bit indices
 	Kernels   []string `json:"kernels"`        // names in the module
-	Offset    int      `json:"offset"`         // bytes from the end of the index; Encode sets it
 	Size      int      `json:"size"`           // bytes; Encode sets it
-	Data      []byte   `json:"-"`
+	Data      []byte   `json:"-"`              // Encode wants it, Load gives it
+}
+
+// Stream is some modules in a row, compressed together.
+type Stream struct {
+	Modules int `json:"modules"` // the next so many of the image
+	Size    int `json:"size"`    // bytes of the frame
+}
+
+// Name is the name of the file of an image that does not lie beside its source,
+// whose digest is given.
+func Name(source string) string { return source + ".image" }
+
+// stream is the name of the stream that a module belongs to.
+func (m Module) stream() string {
+	switch {
+	case strings.HasPrefix(m.Target, "compute_"):
+		return m.Target
+	case m.Precision == "fp16" || m.Precision == "bf16":
+		return m.Target + " of 16 bits"
+	}
+	return m.Target
 }
 
 // Encode prints an image. The same image gives the same bytes.
 func Encode(image *Image) ([]byte, error) {
 	index := *image
-	index.Modules = append([]Module(nil), image.Modules...)
-	var data bytes.Buffer
+	index.Modules = slices.Clone(image.Modules)
+	slices.SortStableFunc(index.Modules, func(a, b Module) int {
+		wide := map[bool]int{true: 1}
+		return cmp.Or(cmp.Compare(a.stream(), b.stream()), cmp.Compare(wide[a.Wide], wide[b.Wide]), cmp.Compare(a.Precision, b.Precision))
+	})
+	var streams []*bytes.Buffer
+	index.Streams = nil
 	for i := range index.Modules {
 		m := &index.Modules[i]
-		m.Offset, m.Size = data.Len(), len(m.Data)
-		data.Write(m.Data)
-		data.Write(make([]byte, (alignment-m.Size%alignment)%alignment))
+		m.Size = len(m.Data)
+		if i == 0 || m.stream() != index.Modules[i-1].stream() {
+			streams, index.Streams = append(streams, new(bytes.Buffer)), append(index.Streams, Stream{})
+		}
+		streams[len(streams)-1].Write(m.Data)
+		index.Streams[len(streams)-1].Modules++
+	}
+	frames, err := compress(streams)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range frames {
+		index.Streams[i].Size = len(f)
 	}
 	head, err := json.Marshal(index)
 	if err != nil {
 		return nil, err
 	}
 	out := append([]byte(magic), binary.LittleEndian.AppendUint64(nil, uint64(len(head)))...)
-	return append(append(out, head...), data.Bytes()...), nil
+	return append(append(out, head...), bytes.Join(frames, nil)...), nil
+}
+
+func compress(streams []*bytes.Buffer) ([][]byte, error) {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(window))
+	if err != nil {
+		return nil, err
+	}
+	frames := make([][]byte, len(streams))
+	var group errgroup.Group
+	for i, s := range streams {
+		group.Go(func() error {
+			frames[i] = encoder.EncodeAll(s.Bytes(), nil)
+			return nil
+		})
+	}
+	return frames, errors.Join(group.Wait(), encoder.Close())
 }
 
 var errDamaged = errors.New("the file is damaged")
 
-// Decode reads an image. The modules' data are parts of the given bytes.
+// Decode reads the index of an image. The modules have no data yet; Load gives
+// them, and the bytes must stay as they are until then.
 func Decode(data []byte) (*Image, error) {
 	rest, found := bytes.CutPrefix(data, []byte(magic))
 	if !found {
@@ -76,13 +145,68 @@ func Decode(data []byte) (*Image, error) {
 	if err := json.Unmarshal(rest[:length], image); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	rest = rest[length:]
-	for i := range image.Modules {
-		m := &image.Modules[i]
-		if m.Offset < 0 || m.Size < 0 || m.Offset > len(rest) || m.Size > len(rest)-m.Offset {
+	image.data = rest[length:]
+	modules, bytes := len(image.Modules), len(image.data)
+	for _, s := range image.Streams {
+		if s.Modules < 1 || s.Modules > modules || s.Size < 1 || s.Size > bytes {
 			return nil, errDamaged
 		}
-		m.Data = rest[m.Offset:][:m.Size:m.Size]
+		modules -= s.Modules
+		bytes -= s.Size
+	}
+	if modules != 0 || bytes != 0 {
+		return nil, errDamaged
 	}
 	return image, nil
+}
+
+// Load gives the wanted modules with their data.
+func (image *Image) Load(wanted func(Module) bool) ([]Module, error) {
+	var out []Module
+	modules, data := image.Modules, image.data
+	for _, s := range image.Streams {
+		loaded, err := load(modules[:s.Modules], data[:s.Size], wanted)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, loaded...)
+		modules, data = modules[s.Modules:], data[s.Size:]
+	}
+	return out, nil
+}
+
+// load decompresses a stream up to the last wanted module.
+func load(modules []Module, frame []byte, wanted func(Module) bool) ([]Module, error) {
+	end := 0
+	for i, m := range modules {
+		if m.Size < 0 {
+			return nil, errDamaged
+		}
+		if wanted(m) {
+			end = i + 1
+		}
+	}
+	if end == 0 {
+		return nil, nil
+	}
+	reader, err := zstd.NewReader(bytes.NewReader(frame), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	defer reader.Close()
+	var out []Module
+	for _, m := range modules[:end] {
+		if !wanted(m) {
+			_, err = io.CopyN(io.Discard, reader, int64(m.Size))
+		} else {
+			var text bytes.Buffer
+			_, err = io.CopyN(&text, reader, int64(m.Size))
+			m.Data = text.Bytes()
+			out = append(out, m)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errDamaged, err)
+		}
+	}
+	return out, nil
 }

@@ -1,6 +1,8 @@
 package archive
 
 import (
+	"bytes"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -8,15 +10,19 @@ import (
 
 func example() *Image {
 	return &Image{
-		Source: "digest", Compiler: "compiler 1", Targets: []string{"sm_80"},
+		Source: "digest", Compiler: "compiler 1", Targets: []string{"sm_80", "compute_80"},
 		Modules: []Module{
-			{Precision: "fp32", Kernels: []string{"a", "b"}, Data: []byte("first module")},
-			{Precision: "bf16", Wide: true, Kernels: []string{"c"}, Data: []byte("second")},
-			{Precision: "bf16", Data: []byte{}},
+			{Target: "sm_80", Precision: "fp32", Kernels: []string{"a", "b"}, Data: []byte("first module")},
+			{Target: "sm_80", Precision: "bf16", Wide: true, Kernels: []string{"c"}, Data: []byte("second")},
+			{Target: "sm_80", Precision: "fp16", Kernels: []string{"d"}, Data: []byte("third module")},
+			{Target: "sm_80", Precision: "bf16", Kernels: []string{"e"}, Data: []byte("fourth")},
+			{Target: "compute_80", Precision: "fp32", Kernels: []string{"f"}, Data: []byte("fifth")},
+			{Target: "compute_80", Precision: "bf16", Kernels: []string{"g"}},
 		},
 	}
 }
 
+// Every module comes back with its own bytes, whatever else is wanted.
 func TestRoundTrip(t *testing.T) {
 	data, err := Encode(example())
 	require.NoError(t, err)
@@ -25,24 +31,64 @@ func TestRoundTrip(t *testing.T) {
 	require.Equal(t, data, again)
 	image, err := Decode(data)
 	require.NoError(t, err)
-	for i := range image.Modules {
-		require.Zero(t, image.Modules[i].Offset%alignment)
-		image.Modules[i].Offset, image.Modules[i].Size = 0, 0
+	require.Equal(t, example().Source, image.Source)
+	require.Equal(t, example().Targets, image.Targets)
+	require.Len(t, image.Streams, 3, "PTX, 16-bit and other machine code")
+	all, err := image.Load(func(Module) bool { return true })
+	require.NoError(t, err)
+	require.Len(t, all, len(example().Modules))
+	for _, want := range example().Modules {
+		want.Size = len(want.Data)
+		loaded, err := image.Load(func(m Module) bool { return m.Kernels[0] == want.Kernels[0] })
+		require.NoError(t, err)
+		require.Len(t, loaded, 1)
+		require.Equal(t, string(want.Data), string(loaded[0].Data))
+		loaded[0].Data, want.Data = nil, nil
+		require.Equal(t, want, loaded[0])
 	}
-	require.Equal(t, example(), image)
+	none, err := image.Load(func(Module) bool { return false })
+	require.NoError(t, err)
+	require.Empty(t, none)
 }
 
-// Every file that is cut short or is something else is an error, not a panic.
+// Modules that are alike take the room of one, and BF16, which most fits run in,
+// comes first in its stream.
+func TestAlikeModulesShareRoom(t *testing.T) {
+	code := make([]byte, 1<<20)
+	r := rand.NewChaCha8([32]byte{1})
+	_, err := r.Read(code)
+	require.NoError(t, err)
+	image := &Image{Modules: []Module{
+		{Target: "sm_90", Precision: "fp16", Data: code},
+		{Target: "sm_90", Precision: "bf16", Data: bytes.Clone(code)},
+	}}
+	data, err := Encode(image)
+	require.NoError(t, err)
+	require.Less(t, len(data), 5*len(code)/4)
+	decoded, err := Decode(data)
+	require.NoError(t, err)
+	require.Equal(t, "bf16", decoded.Modules[0].Precision)
+}
+
+// Every file that is cut short, is longer or is something else is an error, not a
+// panic; so is a stream with a changed byte.
 func TestDamage(t *testing.T) {
 	data, err := Encode(example())
 	require.NoError(t, err)
-	end := len(data) - 16 - 4 // the padding of the last modules may be cut
-	for n := range end {
+	for n := range data {
 		_, err := Decode(data[:n])
 		require.Error(t, err, n)
 	}
+	_, err = Decode(append(bytes.Clone(data), 0))
+	require.Error(t, err)
 	_, err = Decode([]byte("\x7fELF"))
 	require.ErrorContains(t, err, "no kernel image of this version")
+	changed := bytes.Clone(data)
+	changed[len(changed)-1] ^= 1
+	image, err := Decode(changed)
+	require.NoError(t, err)
+	_, err = image.Load(func(Module) bool { return true })
+	require.ErrorIs(t, err, errDamaged)
 }
 
 func FuzzDecode(f *testing.F) {
@@ -55,7 +101,11 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, m := range image.Modules {
+		modules, err := image.Load(func(Module) bool { return true })
+		if err != nil {
+			return
+		}
+		for _, m := range modules {
 			require.Len(t, m.Data, m.Size)
 		}
 	})
