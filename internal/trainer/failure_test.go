@@ -206,3 +206,12 @@ func TestLossThatStaysNotFinite(t *testing.T) {
 	require.EqualError(t, f.fit.Run(context.Background()), "epoch 2, batch 1: the loss was not finite for 10 steps in a row; lower optim.lr or raise optim.warmup_epochs and start from the last good checkpoint")
 	f.close()
 }
+
+// The precision of the settings is the device's: one that it does not compute in
+// is an error, and never another precision.
+func TestPrecisionReachesTheDevice(t *testing.T) {
+	s := settings(t, nil)
+	s.Trainer.Precision = "bf16"
+	_, err := start[float32]{settings: s}.open(t)
+	require.ErrorContains(t, err, "cannot run stage network in bf16")
+}

@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ func New[T device.Float](dev device.Device, task Task[T], d Data, options Option
 func (f *Fit[T]) open(dev device.Device) error {
 	var err error
 	f.replay, err = replay.NewFit(dev, replay.Settings{
-		Precision:  precisionOf[T](),
+		Precision:  precisionOf[T](f.options.Precision),
 		Strict:     f.options.Strict,
 		Accumulate: f.options.Accumulate,
 		Batch:      min(f.options.BatchSize, f.data.Train.Images()),
@@ -79,11 +80,13 @@ func (f *Fit[T]) open(dev device.Device) error {
 // done is the number of micro-batches that the fit has behind it.
 func (f *Fit[T]) done() int { return f.at.Epoch*f.data.Train.Batches() + f.at.Batch }
 
-func precisionOf[T device.Float]() device.Precision {
+// precisionOf is the precision of a fit whose objective computes in T: float64
+// throughout, or what was asked for beside FP32.
+func precisionOf[T device.Float](asked device.Precision) device.Precision {
 	if _, double := any(T(0)).(float64); double {
 		return device.Float64
 	}
-	return device.FP32
+	return cmp.Or(asked, device.FP32)
 }
 
 func (f *Fit[T]) warn(warning string) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reprise-ml/reprise/internal/data"
 	"github.com/reprise-ml/reprise/internal/optim"
+	"github.com/reprise-ml/reprise/runtime/device"
 )
 
 // Options are the settings of a fit. Names in messages are the dotted keys
@@ -17,6 +18,10 @@ type Options struct {
 	CaptureOptimizer    bool // model.capture_optimizer
 	CaptureFull         bool // model.capture_network: full, every stage whatever the other options say
 	Strict              bool // trainer.strict
+
+	// Precision is trainer.precision, of the activations; empty is the precision of
+	// the numbers that the objective computes in.
+	Precision device.Precision
 
 	MaxEpochs  int // trainer.max_epochs
 	BatchSize  int // data.batch_size, a full batch

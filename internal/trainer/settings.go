@@ -15,6 +15,7 @@ func OptionsOf(s *config.Settings) Options {
 	}
 	return Options{
 		LossScale:           scale,
+		Precision:           device.Precision(s.Trainer.Precision),
 		CaptureNetwork:      s.Model.CaptureNetwork,
 		CaptureSegmentHeads: s.Model.CaptureSegmentHeads,
 		CaptureOptimizer:    s.Model.CaptureOptimizer,
