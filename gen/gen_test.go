@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -168,6 +170,30 @@ func TestGoHoldsTheHashOfTheDeviceText(t *testing.T) {
 		code, err := os.ReadFile(filepath.Join(dir, stem+"_gen.go"))
 		require.NoError(t, err)
 		require.Contains(t, string(code), strings.ToUpper(stem)+`Kernels = "`+hex.EncodeToString(sum.Sum(nil))+`"`)
+	}
+}
+
+// The manifest tells how many nodes each recording has, as the C does.
+func TestManifestCountsNodes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "letters")
+	generate(t, dir, "./testdata/letters")
+	data, err := os.ReadFile(filepath.Join(dir, emit.ManifestName))
+	require.NoError(t, err)
+	manifest, err := emit.ReadManifest(data)
+	require.NoError(t, err)
+	require.NotEmpty(t, manifest.Stages)
+	for _, s := range manifest.Stages {
+		text, err := os.ReadFile(filepath.Join(dir, s.Name+"_gen.c"))
+		require.NoError(t, err)
+		var want, got []string
+		for _, row := range regexp.MustCompile(`(?m)^ *\{(?:steps_\w+|NULL), \d+, (\d+)\}`).FindAllStringSubmatch(string(text), -1) {
+			want = append(want, row[1])
+		}
+		for _, p := range s.Programs {
+			got = append(got, strconv.Itoa(p.Nodes))
+		}
+		require.NotEmpty(t, want)
+		require.Equal(t, want, got, s.Name)
 	}
 }
 

@@ -34,6 +34,21 @@ func Wrapper(stage *ir.Stage, pkg string) (source, header []byte, err error) {
 	return source, header, err
 }
 
+// Nodes counts the kernel launches of each program of a stage, which are the nodes
+// of its recording: the forward programs in training and in evaluation, then the
+// backward programs in the order of the plan.
+func Nodes(stage *ir.Stage, pkg string) ([]int, error) {
+	p, err := plan(stage, pkg)
+	if err != nil {
+		return nil, err
+	}
+	var nodes []int
+	for _, program := range p.Programs {
+		nodes = append(nodes, program.Nodes)
+	}
+	return nodes, nil
+}
+
 // argumentsText is the text of the argument structures that the C compiler
 // shares with the CUDA compiler.
 func argumentsText() (string, error) {

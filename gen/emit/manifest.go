@@ -8,6 +8,7 @@ import (
 	"github.com/reprise-ml/reprise/gen/cost"
 	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/gen/pass"
+	"github.com/reprise-ml/reprise/templates"
 )
 
 // ManifestName is the file that lists what was generated.
@@ -37,15 +38,24 @@ const deviceTools = "CUDA C++17, compute capability 8.0 and up"
 
 // StageSummary is one stage in numbers.
 type StageSummary struct {
-	Name         string         `json:"name"`
-	Digest       string         `json:"digest"`
-	Unrecordable string         `json:"unrecordable,omitempty"`
-	Elements     int            `json:"parameters"` // trainable numbers
-	Parameters   int            `json:"parameterTensors"`
-	Buffers      int            `json:"bufferTensors"`
-	Sizes        ir.Sizes       `json:"countedAt"` // the sizes of the counts below
-	Programs     []cost.Program `json:"programs"`
-	Arenas       []cost.Arena   `json:"arenas"`
+	Name         string       `json:"name"`
+	Digest       string       `json:"digest"`
+	Unrecordable string       `json:"unrecordable,omitempty"`
+	Elements     int          `json:"parameters"` // trainable numbers
+	Parameters   int          `json:"parameterTensors"`
+	Buffers      int          `json:"bufferTensors"`
+	Sizes        ir.Sizes     `json:"countedAt"` // the sizes of the counts below
+	Programs     []Program    `json:"programs"`
+	Arenas       []cost.Arena `json:"arenas"`
+}
+
+// Program is one program of a stage in numbers.
+type Program struct {
+	cost.Program
+
+	// Nodes is the number of kernel launches on a GPU, and of the nodes of a
+	// recording, which is refused when it has another number.
+	Nodes int `json:"nodes"`
 }
 
 // FileSummary identifies the content of a generated file.
@@ -74,7 +84,7 @@ func manifestFile(p Package, files []File) (File, error) {
 		Definitions: p.Definitions(),
 	}
 	for _, s := range p.Stages {
-		summary, err := summarise(s.Plan)
+		summary, err := summarise(s.Plan, space(p.Name, s))
 		if err != nil {
 			return File{}, err
 		}
@@ -93,7 +103,7 @@ func manifestFile(p Package, files []File) (File, error) {
 	return File{Name: ManifestName, Data: out.Bytes()}, nil
 }
 
-func summarise(s *ir.Stage) (StageSummary, error) {
+func summarise(s *ir.Stage, where string) (StageSummary, error) {
 	summary := StageSummary{
 		Name: s.Name, Digest: s.Digest, Unrecordable: s.Unrecordable,
 		Parameters: len(s.Parameters), Buffers: len(s.Buffers), Sizes: pass.Nominal(s),
@@ -105,9 +115,18 @@ func summarise(s *ir.Stage) (StageSummary, error) {
 		}
 		summary.Elements += elements
 	}
-	var err error
-	if summary.Programs, err = cost.Programs(s, summary.Sizes); err != nil {
+	programs, err := cost.Programs(s, summary.Sizes)
+	if err != nil {
 		return summary, err
+	}
+	named := *s
+	named.Name = Stem(s.Name)
+	nodes, err := templates.Nodes(&named, where)
+	if err != nil {
+		return summary, err
+	}
+	for i, p := range programs {
+		summary.Programs = append(summary.Programs, Program{p, nodes[i]})
 	}
 	summary.Arenas, err = cost.Arenas(s, summary.Sizes)
 	return summary, err
