@@ -3,13 +3,17 @@
 package cudasim_test
 
 import (
+	"math"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-ml/reprise/internal/cudasim"
 	"github.com/reprise-ml/reprise/internal/cudasim/probe"
+	"github.com/reprise-ml/reprise/internal/testscale/small"
+	"github.com/reprise-ml/reprise/runtime/device"
 )
 
 // elsewhere runs a call on another thread with the context current.
@@ -236,4 +240,123 @@ func TestThreadWithoutContext(t *testing.T) {
 		cudasim.ClearReports()
 	}
 	require.Zero(t, probe.Close(c))
+}
+
+// The first doubt of the field cases: what another thread may do while a stream is
+// captured in the thread-local mode. Everything leaves the capture alone but a
+// wait for the whole context, which fails and breaks it, and calls about the very
+// stream or event that is captured.
+func TestForeignCalls(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fails bool
+		call  func(*capturing) cudasim.Status
+	}{
+		{"pinned memory taken and given back", false, func(*capturing) cudasim.Status { return probe.Pinned(1 << 20) }},
+		{"device memory taken and given back", false, func(*capturing) cudasim.Status {
+			a, s := probe.Alloc(1 << 20)
+			if s == success {
+				s = probe.Free(a)
+			}
+			return s
+		}},
+		{"stream made, filled, waited for and ended", false, func(c *capturing) cudasim.Status {
+			st, s := probe.NewStream()
+			require.Zero(c, s)
+			a, s := probe.Alloc(1024)
+			require.Zero(c, s)
+			require.Zero(c, probe.Fill(a, 1, 1024, st))
+			require.Zero(c, probe.Wait(st))
+			require.Zero(c, probe.Free(a))
+			return probe.DestroyStream(st)
+		}},
+		{"event of another stream recorded and asked", false, func(c *capturing) cudasim.Status {
+			require.Zero(c, probe.Record(c.event, c.other))
+			require.Zero(c, probe.Wait(c.other))
+			return probe.AskEvent(c.event)
+		}},
+		{"wait for the context", true, func(*capturing) cudasim.Status { return probe.Synchronize() }},
+		{"wait for the captured stream", true, func(c *capturing) cudasim.Status { return probe.Wait(c.stream) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			during, end := captureRule(t, func(k *capturing) cudasim.Status {
+				return elsewhere(k.context, func() cudasim.Status { return c.call(k) })
+			})
+			t.Logf("status %d on the other thread, %d at the end of the capture", during, end)
+			if c.fails {
+				require.Equal(t, [2]cudasim.Status{unsupported, invalidated}, [2]cudasim.Status{during, end})
+			} else {
+				require.Equal(t, [2]cudasim.Status{success, success}, [2]cudasim.Status{during, end})
+			}
+		})
+	}
+}
+
+// The second doubt of the field cases: a graph that is destroyed while it runs is
+// finished first, and the call does not wait for it. The back end waits all the
+// same, since what the graph works on is freed next (field case LC-04).
+func TestDestroyRunningGraph(t *testing.T) {
+	if cudasim.Present() {
+		t.Skip("work of the simulator runs when it is waited for")
+	}
+	const fills, elements = 200, 64 << 20
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	c, s := probe.Open()
+	require.Zero(t, s)
+	st, s := probe.NewStream()
+	require.Zero(t, s)
+	a, s := probe.Alloc(4 * elements)
+	require.Zero(t, s)
+	require.Zero(t, probe.Begin(st, probe.ThreadLocal))
+	for i := range fills {
+		require.Zero(t, probe.Fill(a, byte(i), 4*elements, st))
+	}
+	g, s := probe.End(st)
+	require.Zero(t, s)
+	for range 3 {
+		e, s := probe.Instantiate(g)
+		require.Zero(t, s)
+		start := time.Now()
+		require.Zero(t, probe.Run(e, st))
+		launched := time.Since(start)
+		require.Zero(t, probe.DestroyExec(e))
+		destroyed := time.Since(start)
+		busy := probe.Query(st)
+		require.Zero(t, probe.Wait(st))
+		t.Logf("launched after %v, destroyed after %v (stream %d), finished after %v", launched, destroyed, busy, time.Since(start))
+		got := make([]float32, 1)
+		require.Zero(t, probe.Read(got, a+probe.Address(4*(elements-1))))
+		last := byte((fills - 1) % 256)
+		require.Equal(t, uint32(last)*0x01010101, math.Float32bits(got[0]), "the last node ran")
+	}
+	require.Zero(t, probe.DestroyGraph(g))
+	require.Zero(t, probe.Free(a))
+	require.Zero(t, probe.DestroyStream(st))
+	require.Zero(t, probe.Close(c))
+}
+
+// Field case CG-17: a module that the driver refuses is one error before anything
+// runs, which says what to install, and nothing is left.
+func TestModuleIsRefused(t *testing.T) {
+	needSimulator(t)
+	plan, err := small.FirstPlan()
+	require.NoError(t, err)
+	for status, want := range map[cudasim.Status]string{
+		222: "cannot be loaded on simulated CUDA device, compute capability 8.0; install a newer driver, or build the image with an older toolkit",
+		209: "compute capability 8.0 is the least that kernels are written for",
+	} {
+		d, err := openCUDA()
+		require.NoError(t, err)
+		cudasim.Plan(cudasim.Fault{Call: "cuModuleLoadData", K: 1, Status: status})
+		_, err = d.Load(plan, device.FP32)
+		require.ErrorContains(t, err, want)
+		require.True(t, cudasim.Happened())
+		s, err := d.Load(plan, device.FP32)
+		require.NoError(t, err, "the next one is taken")
+		require.NoError(t, s.Close())
+		require.NoError(t, d.Close())
+		require.Empty(t, cudasim.Alive())
+		cudasim.Plan(cudasim.Fault{})
+	}
 }

@@ -20,6 +20,7 @@ const root = "../.."
 var (
 	row        = regexp.MustCompile(`^\| ([A-Z]{2}-\d\d) \| (.+) \| (.+) \|$`)
 	identifier = regexp.MustCompile(`\b(GR|SE|SG|CT|LC|PO|CG|RT|YO)-\d\d\b`)
+	where      = regexp.MustCompile(`^on (a GPU|the simulated driver): `)
 	quoted     = regexp.MustCompile("^`([a-z0-9/]+)\\.(Test\\w+)`$")
 )
 
@@ -76,7 +77,7 @@ func TestNamedTestsExist(t *testing.T) {
 			continue
 		}
 		for _, cell := range tests[id] {
-			parts := quoted.FindStringSubmatch(strings.TrimPrefix(cell, "on a GPU: "))
+			parts := quoted.FindStringSubmatch(where.ReplaceAllString(cell, ""))
 			require.NotNil(t, parts, "%s: %s is no test in quotes", id, cell)
 			names, _ := functions(t, parts[1])
 			require.True(t, names[parts[2]], "%s: package %s has no %s", id, parts[1], parts[2])

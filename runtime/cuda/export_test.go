@@ -4,6 +4,9 @@ package cuda
 
 import (
 	"errors"
+	"runtime"
+	"slices"
+	"unsafe"
 
 	"gorgonia.org/cu"
 
@@ -15,6 +18,25 @@ func FailAt(b device.Binding, n int) { set(&b.(*binding).context.fail_at, n) }
 
 // set writes a field of a C structure, whose type a test cannot name.
 func set[C ~int64](field *C, n int) { *field = C(n) }
+
+// OneNodeMore makes a binding believe, until restore is called, that a program has
+// one launch more than it has.
+func OneNodeMore(b device.Binding, program int) (restore func()) {
+	context := b.(*binding).context
+	before := context.stage
+	changed := *before
+	programs := slices.Clone(unsafe.Slice(before.program, int(before.programs)))
+	programs[program].nodes++
+	changed.program = &programs[0]
+	var pinned runtime.Pinner // C sees them
+	pinned.Pin(&changed)
+	pinned.Pin(&programs[0])
+	context.stage = &changed
+	return func() {
+		context.stage = before
+		pinned.Unpin()
+	}
+}
 
 // Pinned allocates and frees pinned memory on the calling thread, as a loader of
 // images would.
@@ -39,16 +61,17 @@ func FreeMemory(d *Device) (free int64, err error) {
 	return free, err
 }
 
-// SynchronizeContext waits for the whole device on the calling thread, which the
-// back end never does.
-func SynchronizeContext(d *Device) error {
+// Foreign makes the device's context current on the calling thread, which must be
+// locked, as a library beside the back end would, and calls body, which may wait
+// for the whole context. The context is retained once: its owner keeps it.
+func Foreign(d *Device, body func(synchronize func() error)) error {
 	context, err := d.device.RetainPrimaryCtx()
 	if err != nil {
 		return err
 	}
-	err = cu.SetCurrentContext(context)
-	if err == nil {
-		err = cu.Synchronize()
+	if err = cu.SetCurrentContext(context); err == nil {
+		body(cu.Synchronize)
+		err = cu.SetCurrentContext(cu.CUContext{})
 	}
 	return errors.Join(err, d.device.ReleasePrimaryCtx())
 }

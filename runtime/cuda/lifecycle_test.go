@@ -54,6 +54,13 @@ func TestNodes(t *testing.T) {
 	require.GreaterOrEqual(t, recordings[0].Nodes(), len(forward.Ops(o.stage.Plan())))
 	_, err := o.binding.Record(forward)
 	require.ErrorContains(t, err, "has a recording already")
+	require.NoError(t, recordings[0].Close())
+	restore := cuda.OneNodeMore(o.binding, 0)
+	_, err = o.binding.Record(forward)
+	require.ErrorContains(t, err, "a recording does not hold the launches of its plan")
+	restore()
+	recordings[0], err = o.binding.Record(forward)
+	require.NoError(t, err)
 	o.close(recordings...)
 }
 

@@ -66,6 +66,15 @@ func Alloc(bytes int) (a Address, s cudasim.Status) {
 // Free gives device memory back.
 func Free(a Address) cudasim.Status { return status(C.cuMemFree(a)) }
 
+// Pinned takes page-locked host memory and gives it back.
+func Pinned(bytes int) cudasim.Status {
+	var memory unsafe.Pointer
+	if r := C.cuMemHostAlloc(&memory, C.size_t(bytes), 0); r != C.CUDA_SUCCESS {
+		return status(r)
+	}
+	return status(C.cuMemFreeHost(memory))
+}
+
 // Fill sets bytes of device memory on a stream.
 func Fill(a Address, value byte, bytes int, s Stream) cudasim.Status {
 	return status(C.cuMemsetD8Async(a, C.uchar(value), C.size_t(bytes), s))
