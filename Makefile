@@ -23,6 +23,9 @@ test-samples: ## fits on real images are the same in every way of recording; SAM
 test-mutation: ## take each mechanism away and see its test fail; half an hour of two cores
 	$(GO) test -run TestEveryTestFails -v -timeout 3h ./internal/mutation -mutation
 
+pack-gpu: ## an archive of everything that a machine with a GPU, without Go, tests and measures
+	internal/gputest/pack.sh gpu.tar.xz
+
 generate: ## write all generated packages anew
 	$(GO) generate ./...
 
