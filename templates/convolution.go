@@ -6,6 +6,10 @@ import (
 	"github.com/reprise-ml/reprise/gen/ir"
 )
 
+// multiprocessors of a large GPU, which should each have work. The number does
+// not follow the device, and neither do results.
+const multiprocessors = 132
+
 const tileThreads = 128 // of a block of the tile and direct kernels
 
 // convolution holds the constants of one convolution layer.
@@ -112,7 +116,8 @@ func (b *builder) pixels(r ir.Ref) Expr {
 	return Size(s[0].Mul(s[2]).Mul(s[3]))
 }
 
-// conv2d: depthwise kernel, direct kernel or tiles.
+// conv2d: depthwise kernel, direct kernel or tiles; see also convolvePointwise and
+// convolveTaps.
 //
 //	kernel       grid                                               block
 //	convolution  pixels(Y)/BM, channels(Y)/BN, groups               128
@@ -130,7 +135,7 @@ func (b *builder) conv2d(k *ir.Conv2d) error {
 	return b.convolve(c, false, k.Bias, false)
 }
 
-// conv2dInputGradient uses the same three families; see conv2d. Tiles have
+// conv2dInputGradient uses the same families; see conv2d. Tiles have
 // stride*stride parity classes along z, over the pixels of one class.
 func (b *builder) conv2dInputGradient(k *ir.Conv2dInputGradient) error {
 	c, err := b.layer(k.DX, k.Weight, k.DY, k.Kernel, k.Stride, k.Groups)
@@ -190,7 +195,17 @@ func (b *builder) convolveTiles(c *convolution, gradient, bias, accumulate bool,
 	}
 	vector := (depth%8 == 0 || c.groups == 1) && b.alignedVector(8, input) == 8
 	v := b.resultVector(width, output)
+	even := classes == 1 && b.evenPixels(output) && (c.kernel > 1 || b.evenPixels(input)) && (b.sums == nil || b.evenPixels(b.sums.maps()...))
 	halo := vector && c.halo(depth, width, gradient)
+	if c.groups == 1 && types[1] == "element" && !halo && !(c.narrow() && !gradient) {
+		convolve := b.convolveTaps
+		if c.kernel == 1 && c.stride == 1 {
+			convolve = b.convolvePointwise
+		}
+		if done, err := convolve(c, gradient, bias, accumulate, input, output, arguments); done || err != nil {
+			return err
+		}
+	}
 	blocks, sums, scratch := Ceiling(pixels, Number(bm)), "no_sums", Expr{}
 	if halo {
 		bm, bn = 128, columns(width)
@@ -199,18 +214,18 @@ func (b *builder) convolveTiles(c *convolution, gradient, bias, accumulate bool,
 		blocks = Smaller(Times(Size(s[0]), Ceiling(Size(s[2]), down), Ceiling(Size(s[3]), across)), Number(haloBlocks/classes))
 	}
 	tiles := (width + bn - 1) / bn
-	if b.sums != nil {
-		blocks = Smaller(blocks, Number(max(1, mostRows/classes)))
-		b.rows = Times(blocks, Number(classes))
-		var fields []field
-		sums, fields, scratch = b.sums.launch(b, width*c.groups)
-		arguments = append(arguments, fields...)
-	}
 	// Blocks that wait for memory need others beside them, which bounds the
 	// registers; the largest tile takes more.
 	b.blocks = 4
 	if bm*bn == 128*64 {
 		b.blocks = 3
+	}
+	if b.sums != nil {
+		blocks = Smaller(blocks, Number(max(1, min(mostRows/classes, multiprocessors*b.blocks/(tiles*classes*c.groups)))))
+		b.rows = Times(blocks, Number(classes))
+		var fields []field
+		sums, fields, scratch = b.sums.launch(b, width*c.groups)
+		arguments = append(arguments, fields...)
 	}
 	grid := [3]Expr{blocks, Number(tiles), Number(classes * c.groups)}
 	if halo {
@@ -219,7 +234,7 @@ func (b *builder) convolveTiles(c *convolution, gradient, bias, accumulate bool,
 		return nil
 	}
 	b.add("convolution", "convolution", "convolution", tileThreads, grid, scratch, arguments,
-		"element", "tf32", "index_t", c.shape(bm, bn), gradient, c.narrow(), vector, v, bias, accumulate, types[1], sums)
+		"element", "tf32", "index_t", c.shape(bm, bn), gradient, c.narrow(), vector, v, bias, accumulate, types[1], sums, even)
 	return nil
 }
 

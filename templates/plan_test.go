@@ -97,6 +97,10 @@ var layerCases = []layerCase{
 	{24, 24, 7, 1, 24, false, false},
 	{72, 80, 3, 1, 1, false, false},
 	{40, 72, 3, 2, 1, false, false},
+	{136, 40, 1, 1, 1, false, false},
+	{24, 15, 1, 1, 1, true, false},
+	{64, 40, 3, 2, 1, true, false},
+	{96, 64, 3, 1, 1, false, false},
 }
 
 func (s *shelf) layers() {

@@ -45,8 +45,8 @@ func normalized() (*shelf, ir.Ref) {
 // them, it does not.
 func TestConvolutionTakesSums(t *testing.T) {
 	s, _ := normalized()
-	require.Equal(t, []string{"convolution with statistics_sums", "batch_statistics_finish"}, kernelsOf(t, s.stage, ir.Training))
-	require.Equal(t, []string{"convolution"}, kernelsOf(t, s.stage, ir.Eval))
+	require.Equal(t, []string{"convolution_pointwise with statistics_sums", "batch_statistics_finish"}, kernelsOf(t, s.stage, ir.Training))
+	require.Equal(t, []string{"convolution_pointwise"}, kernelsOf(t, s.stage, ir.Eval))
 }
 
 // The input gradient takes the two sums of the batch norm below.
@@ -55,13 +55,13 @@ func TestGradientTakesSums(t *testing.T) {
 	dx := s.fmap(16, 4)
 	s.forward(&ir.Conv2dInputGradient{DY: s.fmap(16, 4), Weight: s.master(16, 16, 1, 1), DX: dx, Kernel: 1, Stride: 1, Groups: 1})
 	s.forward(&ir.NormalizeReduce{DY: dx, X: s.fmap(16, 4), Mean: s.master(16), Rstd: s.master(16), Scale: s.master(16), Shift: s.master(16), DScale: s.master(16), DShift: s.master(16), Activation: ir.SiLU})
-	require.Equal(t, []string{"convolution with gradient_sums", "normalize_reduce_finish"}, kernelsOf(t, s.stage, ir.Training))
+	require.Equal(t, []string{"convolution_pointwise with gradient_sums", "normalize_reduce_finish"}, kernelsOf(t, s.stage, ir.Training))
 }
 
 // The reduction has its own first pass when the partial results could not reach
 // it: another lane, other use of the scratch memory, or a later change of the map.
 func TestSumsThatCannotBeTaken(t *testing.T) {
-	apart := []string{"convolution", "batch_statistics_partial", "batch_statistics_finish"}
+	apart := []string{"convolution_pointwise", "batch_statistics_partial", "batch_statistics_finish"}
 	s, _ := normalized()
 	s.stage.Forward[1].Lane = 1
 	require.Equal(t, apart, kernelsOf(t, s.stage, ir.Training))

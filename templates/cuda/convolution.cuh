@@ -11,7 +11,7 @@
 // bring zeros, which is the padding. The result goes through shared memory too:
 // it is written, and summed if wanted, V neighbouring channels at a time.
 // Grid: (pixels/BM or fewer, channels/BN, groups * parity classes). Block: 128
-// threads.
+// threads, or as many as the kernel has whose launch it takes.
 //
 // Input gradient of stride S: the pixels of dX fall into S*S parity classes;
 // each class meets a fixed subset of the taps, so no product with zero is made.
@@ -80,27 +80,34 @@ struct narrow_chunk {
   // window is where the first pixel of the window is. Windows inside the map,
   // which are almost all, need no further tests.
   __device__ __forceinline__ void copy(T *to, const reprise_map &map, const source<Index> &window, int height, int width) const {
-    reprise::group<T, chunk<T>> g = {};
+    T value[chunk<T>] = {}; // apart, so that all loads are on their way before the first is packed
     const T *from = pointer<const T>(map.data) + (window.image + Index(window.y) * Index(map.row) + Index(window.x) * Index(map.column));
     if (window.exists && window.y >= 0 && window.x >= 0 && window.y + S::Kernel <= height && window.x + S::Kernel <= width) {
 #pragma unroll
       for (int e = 0; e < chunk<T>; e++)
         if (first + e < weights)
-          g.element[e] = from[offset[e]];
+          value[e] = from[offset[e]];
     } else if (window.exists) {
       const T *corner = pointer<const T>(map.data) + window.image;
 #pragma unroll
       for (int e = 0; e < chunk<T>; e++) {
         const int y = window.y + row(e), x = window.x + column(e);
         if (first + e < weights && y >= 0 && y < height && x >= 0 && x < width)
-          g.element[e] = corner[Index(window.y) * Index(map.row) + Index(window.x) * Index(map.column) + offset[e]];
+          value[e] = corner[Index(window.y) * Index(map.row) + Index(window.x) * Index(map.column) + offset[e]];
       }
     }
+    reprise::group<T, chunk<T>> g;
+#pragma unroll
+    for (int e = 0; e < chunk<T>; e++)
+      g.element[e] = value[e];
     *reinterpret_cast<reprise::group<T, chunk<T>> *>(to) = g;
   }
 };
 
-template <class T, bool Tf32, class Index, class S, bool Gradient, bool Narrow, bool Vector, int V, bool HasBias, bool Accumulate, class Y, class Sums>
+// Vector: channels of the source lie side by side, eight of them aligned. V: as
+// many channels of the result are moved at once. Rows: the pixels of the whole
+// batch lie at equal distances, in the result and, for 1x1 layers, in the source.
+template <class T, bool Tf32, class Index, class S, bool Gradient, bool Narrow, bool Vector, int V, bool HasBias, bool Accumulate, class Y, class Sums, bool Rows = false, int Threads = tile_threads>
 struct convolution_kernel {
   static constexpr int all_taps = S::Kernel * S::Kernel;
   static constexpr int depth = Gradient ? S::CO : Narrow ? S::CI * all_taps
@@ -109,9 +116,10 @@ struct convolution_kernel {
   static constexpr int padded = Narrow ? (depth + 15) / 16 * 16 : S::Padded; // of a packed weight row
   static constexpr int BK = tile_depth<T, depth>, slices = (depth + BK - 1) / BK;
   static constexpr int step = Gradient ? S::Stride : 1;
-  using product = tensor_product<T, Tf32, S::BM, S::BN, BK, false, Gradient>;
+  static constexpr bool plain = Rows && all_taps == 1 && S::Stride == 1 && !Narrow; // a row of the product is a row of the input
+  using product = tensor_product<T, Tf32, S::BM, S::BN, BK, false, Gradient, Threads>;
   static constexpr int chunks_a = BK / chunk<T>;
-  static constexpr int pixels_a_thread = S::BM * chunks_a / tile_threads;
+  static constexpr int pixels_a_thread = S::BM * chunks_a / Threads;
   struct stage {
     typename product::tile_a a;
     typename product::tile_b b;
@@ -120,14 +128,14 @@ struct convolution_kernel {
 
   // The result on its way from the registers of the product to memory.
   using result = tile<float, S::BM, S::BN>;
-  static constexpr int lanes = S::BN / V, row_lanes = tile_threads / lanes, rows_a_thread = S::BM / row_lanes;
+  static constexpr int lanes = S::BN / V, row_lanes = Threads / lanes, rows_a_thread = S::BM / row_lanes;
   static constexpr int rows_at_once = smaller(rows_a_thread, 8); // whose loads are on their way together
-  using sums = typename Sums::template of<S::Groups * width, V, Y>;
-  using part = typename sums::part;
+  using sums = typename Sums::template tiled<S::Groups * width, V, Y>;
+  using parts = tile_parts<row_lanes, S::BN>;
   union alignas(16) memory {
     stage ring[stages];
     result tile;
-    part parts[row_lanes * S::BN];
+    parts partial;
   };
 
   const reprise_convolution_arguments &p;
@@ -155,12 +163,16 @@ struct convolution_kernel {
     first_pixel = tile * S::BM;
 #pragma unroll
     for (int i = 0; i < pixels_a_thread; i++)
-      from[i] = locate(first_pixel + threadIdx.x / chunks_a + i * (tile_threads / chunks_a));
+      from[i] = locate(first_pixel + threadIdx.x / chunks_a + i * (Threads / chunks_a));
   }
 
   __device__ __forceinline__ source<Index> locate(Index pixel) const {
     source<Index> s;
     s.exists = pixel < pixels;
+    if constexpr (plain) {
+      s.image = pixel * Index(p.input.column);
+      return s;
+    }
     const Index x = pixel % Index(width_pixels), rest = pixel / Index(width_pixels);
     const int column = int(x), row = int(rest % Index(height));
     s.image = rest / Index(height) * Index(p.input.image);
@@ -187,9 +199,10 @@ struct convolution_kernel {
 #pragma unroll
       for (int i = 0; i < pixels_a_thread; i++) {
         const int y = Gradient ? from[i].y - ty : from[i].y + ty, x = Gradient ? from[i].x - tx : from[i].x + tx;
-        const int valid = inside(from[i], y, x) ? smaller(depth - channel, chunk<T>) : 0;
-        const Index offset = valid > 0 ? from[i].image + Index(y) * Index(p.input.row) + Index(x) * Index(p.input.column) + Index(group * depth + channel) * Index(Vector ? 1 : p.input.channel) : 0;
-        bring<Vector>(to.a.at(threadIdx.x / chunks_a + i * (tile_threads / chunks_a), threadIdx.x % chunks_a * chunk<T>), pointer<const T>(p.input.data) + offset, smaller(valid < 0 ? 0 : valid, chunk<T>), Index(p.input.channel));
+        const int valid = (plain ? from[i].exists : inside(from[i], y, x)) ? smaller(depth - channel, chunk<T>) : 0;
+        const Index within = plain ? 0 : Index(y) * Index(p.input.row) + Index(x) * Index(p.input.column);
+        const Index offset = valid > 0 ? from[i].image + within + Index(group * depth + channel) * Index(Vector ? 1 : p.input.channel) : 0;
+        bring<Vector>(to.a.at(threadIdx.x / chunks_a + i * (Threads / chunks_a), threadIdx.x % chunks_a * chunk<T>), pointer<const T>(p.input.data) + offset, smaller(valid < 0 ? 0 : valid, chunk<T>), Index(p.input.channel));
       }
     }
     const int ky = Gradient ? taps_y.first + ty * S::Stride : ty, kx = Gradient ? taps_x.first + tx * S::Stride : tx;
@@ -202,13 +215,13 @@ struct convolution_kernel {
     const narrow_chunk<T, Index, S> columns(p.input, group, first);
 #pragma unroll
     for (int i = 0; i < pixels_a_thread; i++)
-      columns.copy(to.at(threadIdx.x / chunks_a + i * (tile_threads / chunks_a), threadIdx.x % chunks_a * chunk<T>), p.input, from[i], p.input_height, p.input_width);
+      columns.copy(to.at(threadIdx.x / chunks_a + i * (Threads / chunks_a), threadIdx.x % chunks_a * chunk<T>), p.input, from[i], p.input_height, p.input_width);
   }
 
   // The gradient reads weights as they lie, [Cout][Cin], with Cout as depth.
   __device__ __forceinline__ void fill_weight(typename product::tile_b &to, const T *weight, int first_depth) const {
     constexpr int across = (Gradient ? S::BN : BK) / chunk<T>;
-    for (int c = threadIdx.x; c < product::tile_b::chunks; c += tile_threads) {
+    for (int c = threadIdx.x; c < product::tile_b::chunks; c += Threads) {
       const int row = c / across, column = c % across * chunk<T>;
       const int output = Gradient ? first_depth + row : first_column + row;
       const int input = Gradient ? first_column + column : first_depth + column;
@@ -223,6 +236,8 @@ struct convolution_kernel {
 
   __device__ __forceinline__ Index place(const reprise_map &map, int m) const {
     const Index pixel = first_pixel + Index(m);
+    if constexpr (Rows)
+      return pixel * Index(map.column) + Index(channel()) * Index(V > 1 ? 1 : map.channel);
     const Index x = pixel % Index(width_pixels), rest = pixel / Index(width_pixels);
     return place(map, rest / Index(height), rest % Index(height), x);
   }
@@ -235,9 +250,9 @@ struct convolution_kernel {
   template <class E>
   using neighbours = reprise::group<E, V>;
 
-  // Writes the tile and sums it on the way. Rows says where its rows belong.
-  template <class Rows>
-  __device__ __forceinline__ void write(const Rows &rows, result &tile, sums &total) const {
+  // Writes the tile and sums it on the way. rows says where its rows belong.
+  template <class Places>
+  __device__ __forceinline__ void write(const Places &rows, result &tile, sums &total) const {
     if (!writes())
       return;
     float bias[V] = {};
@@ -245,12 +260,20 @@ struct convolution_kernel {
 #pragma unroll
       for (int i = 0; i < V; i++)
         bias[i] = column() + i < width ? pointer<const float>(p.bias)[channel() + i] : 0x0p+0f;
+    if constexpr (sums::wanted) {
+      float v[V];
+      load<V>(v, tile.at(0, int(threadIdx.x) % lanes * V));
+#pragma unroll
+      for (int j = 0; j < V; j++)
+        v[j] += bias[j];
+      total.begin(v);
+    }
     for (int first = threadIdx.x / lanes; first < S::BM; first += rows_at_once * row_lanes)
       write_rows(rows, tile, first, bias, total);
   }
 
-  template <class Rows>
-  __device__ __forceinline__ void write_rows(const Rows &rows, result &tile, int first, const float (&bias)[V], sums &total) const {
+  template <class Places>
+  __device__ __forceinline__ void write_rows(const Places &rows, result &tile, int first, const float (&bias)[V], sums &total) const {
     neighbours<Y> old[rows_at_once];
     neighbours<typename sums::below> below[rows_at_once];
     Index to[rows_at_once];
@@ -287,21 +310,19 @@ struct convolution_kernel {
   }
 
   // The block's row of partial results: [parity class][block][channel].
-  __device__ __forceinline__ void write_sums(part *parts, const sums &total) const {
+  __device__ __forceinline__ void write_sums(parts &partial, const sums &total) const {
     __syncthreads();
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      parts[threadIdx.x / lanes * S::BN + int(threadIdx.x) % lanes * V + i] = total.result(i);
+    partial.template leave<V>(total, threadIdx.x / lanes, int(threadIdx.x) % lanes * V);
     __syncthreads();
     const int column = first_column + threadIdx.x;
     if (threadIdx.x < S::BN && column < width)
-      pointer<part>(p.partial)[int64_t(blockIdx.z / S::Groups * gridDim.x + blockIdx.x) * (S::Groups * width) + group * width + column] = merge_column<row_lanes, S::BN>(parts + threadIdx.x);
+      pointer<typename sums::part>(p.partial)[int64_t(blockIdx.z / S::Groups * gridDim.x + blockIdx.x) * (S::Groups * width) + group * width + column] = partial.template merge<sums>(threadIdx.x);
   }
 };
 
-template <class T, bool Tf32, class Index, class S, bool Gradient, bool Narrow, bool Vector, int V, bool HasBias, bool Accumulate, class Y, class Sums>
+template <class T, bool Tf32, class Index, class S, bool Gradient, bool Narrow, bool Vector, int V, bool HasBias, bool Accumulate, class Y, class Sums, bool Rows = false, int Threads = tile_threads>
 __device__ __forceinline__ void convolution(const reprise_convolution_arguments &p) {
-  using kernel = convolution_kernel<T, Tf32, Index, S, Gradient, Narrow, Vector, V, HasBias, Accumulate, Y, Sums>;
+  using kernel = convolution_kernel<T, Tf32, Index, S, Gradient, Narrow, Vector, V, HasBias, Accumulate, Y, Sums, Rows, Threads>;
   constexpr int stages = kernel::stages;
   __shared__ typename kernel::memory shared;
   kernel k(p);
@@ -337,7 +358,7 @@ __device__ __forceinline__ void convolution(const reprise_convolution_arguments 
     __syncthreads(); // the tile has been read
   }
   if constexpr (kernel::sums::wanted)
-    k.write_sums(shared.parts, total);
+    k.write_sums(shared.partial, total);
 }
 
 } // namespace reprise

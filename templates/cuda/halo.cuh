@@ -18,7 +18,7 @@ struct halo_kernel : convolution_kernel<T, Tf32, Index, S, Gradient, false, true
   using base = convolution_kernel<T, Tf32, Index, S, Gradient, false, true, V, HasBias, Accumulate, Y, Sums>;
   using base::depth;
   using base::p;
-  using typename base::part;
+  using typename base::parts;
   using typename base::result;
   static constexpr int tile_height = 8, tile_width = 16;
   static_assert(S::Kernel == 3 && S::Groups == 1 && S::BM == tile_height * tile_width && depth % 16 == 0, "no layer for this kernel");
@@ -44,7 +44,7 @@ struct halo_kernel : convolution_kernel<T, Tf32, Index, S, Gradient, false, true
     typename product::tile_b weight[most_taps];
     union {
       typename choice<ahead, apart, together>::type work;
-      part parts[base::row_lanes * S::BN];
+      parts partial;
     };
   };
 
@@ -156,7 +156,7 @@ __device__ __forceinline__ void convolution_halo(const reprise_convolution_argum
     }
     copy_wait<0>();
     if constexpr (kernel::sums::wanted)
-      k.write_sums(shared.parts, total);
+      k.write_sums(shared.partial, total);
   }
 }
 

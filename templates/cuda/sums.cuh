@@ -6,6 +6,9 @@
 // threads of a channel merge through shared memory, in order, and the block
 // leaves one row of partial results, which the finishing kernel of the reduction
 // merges (see reduce.cuh).
+//
+// Threads of a block that can agree on where a channel's values are counted from
+// use `tiled`, whose sums merge by plain additions; others use `of`.
 #pragma once
 #include "normalize.cuh"
 #include "reduce.cuh"
@@ -29,6 +32,17 @@ struct no_sums {
     __device__ __forceinline__ void follow(const float (&)[V], const group<below, V> &, const no_coefficients &) {}
     __device__ __forceinline__ part result(int) const { return {}; }
     static __device__ __forceinline__ void start(const reprise_convolution_arguments &) {}
+  };
+
+  template <int C, int V, class Y>
+  struct tiled : of<C, V, Y> {
+    __device__ __forceinline__ void begin(const float (&)[V]) {}
+    __device__ __forceinline__ void begin_warp(const float (&)[V]) {}
+    __device__ __forceinline__ two_sums result(int) const { return {}; }
+    __device__ __forceinline__ float counted() const { return 0x0p+0f; }
+    template <int N>
+    __device__ __forceinline__ void leave_first(float *) const {}
+    static __device__ __forceinline__ one_sum whole(const two_sums &, float, float) { return {}; }
   };
 };
 
@@ -74,6 +88,69 @@ struct statistics_sums {
         *pointer<int64_t>(p.batches) += 1;
     }
   };
+
+  // The same for threads of a block that count from one value, that of the
+  // block's first pixel.
+  template <int C, int V, class Y>
+  struct tiled {
+    static constexpr bool wanted = true, reads_below = false;
+    using below = Y;
+    using part = moments;
+    using coefficients = no_coefficients;
+    float first[V], sum[V] = {}, squares[V] = {}, count = 0x0p+0f;
+    bool begun = false;
+
+    __device__ __forceinline__ void begin(const float (&y)[V]) {
+      if (begun)
+        return;
+      begun = true;
+#pragma unroll
+      for (int i = 0; i < V; i++)
+        first[i] = y[i];
+    }
+
+    // The value is that of the warp's first four lanes, for lanes four apart.
+    __device__ __forceinline__ void begin_warp(const float (&y)[V]) {
+      if (begun)
+        return;
+      begin(y);
+#pragma unroll
+      for (int lanes = 4; lanes < 32; lanes *= 2)
+#pragma unroll
+        for (int i = 0; i < V; i++) {
+          const float lower = shuffle_xor(first[i], lanes);
+          first[i] = (threadIdx.x & lanes) != 0 ? lower : first[i];
+        }
+    }
+
+    __device__ __forceinline__ void take(const float (&y)[V], const group<below, V> &, const no_coefficients &) {
+#pragma unroll
+      for (int i = 0; i < V; i++) {
+        const float d = y[i] - first[i];
+        sum[i] += d;
+        squares[i] = fused_multiply_add(d, d, squares[i]);
+      }
+      count += 0x1p+0f;
+    }
+
+    __device__ __forceinline__ two_sums result(int i) const { return {sum[i], squares[i]}; }
+    __device__ __forceinline__ float counted() const { return count; }
+    template <int N>
+    __device__ __forceinline__ void leave_first(float *to) const {
+#pragma unroll
+      for (int i = 0; i < N; i++)
+        to[i] = first[i];
+    }
+
+    // What all threads of a channel have met.
+    static __device__ __forceinline__ moments whole(const two_sums &total, float count, float first) {
+      if (count == 0x0p+0f)
+        return {};
+      const float mean = divide(total.a, count);
+      return {count, first + mean, fused_multiply_add(-total.a, mean, total.b)};
+    }
+    static __device__ __forceinline__ void start(const reprise_convolution_arguments &p) { of<C, V, Y>::start(p); }
+  };
 };
 
 // With g the gradient before the activation: sum g and sum g * xhat.
@@ -104,13 +181,23 @@ struct gradient_sums {
     __device__ __forceinline__ two_sums result(int i) const { return sum[i]; }
     static __device__ __forceinline__ void start(const reprise_convolution_arguments &) {}
   };
+
+  template <int C, int V, class Y>
+  struct tiled : of<C, V, Y> {
+    __device__ __forceinline__ void begin(const float (&)[V]) {}
+    __device__ __forceinline__ void begin_warp(const float (&)[V]) {}
+    __device__ __forceinline__ float counted() const { return 0x0p+0f; }
+    template <int N>
+    __device__ __forceinline__ void leave_first(float *) const {}
+    static __device__ __forceinline__ two_sums whole(const two_sums &total, float, float) { return total; }
+  };
 };
 
 // The parts of one channel, Rows of them Step apart, in order.
 template <int Rows, int Step, class Part>
 __device__ __forceinline__ Part merge_column(const Part *from) {
   Part total = {};
-#pragma unroll 4
+#pragma unroll 8
   for (int r = 0; r < Rows; r++)
     total.merge(from[r * Step]);
   return total;
@@ -133,5 +220,31 @@ __device__ __forceinline__ moments merge_column(const moments *from) {
   }
   return {count, mean, squares};
 }
+
+// Where the threads of a block leave the sums of a tiled result: Rows of them for
+// each of Columns channels.
+template <int Rows, int Columns>
+struct tile_parts {
+  two_sums sum[Rows * Columns];
+  one_sum count[Rows];
+  float first[Columns];
+
+  // One thread's V channels.
+  template <int V, class Sums>
+  __device__ __forceinline__ void leave(const Sums &sums, int row, int column) {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      sum[row * Columns + column + i] = sums.result(i);
+    if (column == 0)
+      count[row] = {sums.counted()};
+    if (row == 0)
+      sums.template leave_first<V>(first + column);
+  }
+
+  template <class Sums>
+  __device__ __forceinline__ typename Sums::part merge(int column) const {
+    return Sums::whole(merge_column<Rows, Columns>(sum + column), merge_column<Rows, 1>(count).a, first[column]);
+  }
+};
 
 } // namespace reprise

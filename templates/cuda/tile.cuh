@@ -1,8 +1,8 @@
 // The product of two tiles in shared memory, accumulated in registers: the
 // inner part of convolutions, their gradients and matrix products.
 //
-// A block has four warps. They lie 2 x 2 over a tile BM x BN when BN is 64,
-// else 4 x 1. 16-bit operands go to the tensor cores (m16n8k16), FP32 operands
+// The warps of a block, mostly four, lie in two columns over a tile BM x BN when
+// BN is 64 or more, else in one. 16-bit operands go to the tensor cores (m16n8k16), FP32 operands
 // to FMA instructions, or to the tensor cores as TF32 (m16n8k8) when the fit
 // asked for it. A tile row in shared memory ends with 16 bytes of padding: rows
 // of 8 matrices then start in different banks.
@@ -31,6 +31,17 @@ struct alignas(16) tile {
   __device__ __forceinline__ T *at(int row, int column) { return element + row * stride + column; }
 };
 
+struct alignas(16) sixteen_bytes {
+  char byte[16];
+};
+
+// An object in the dynamic shared memory of the block.
+template <class M>
+__device__ __forceinline__ M &dynamic_memory() {
+  extern __shared__ sixteen_bytes dynamic_bytes[];
+  return *reinterpret_cast<M *>(dynamic_bytes);
+}
+
 // Brings one chunk of a tile: valid elements from global memory, then zeros.
 // Vector: they are contiguous, aligned to 16 bytes and of the type of the tile;
 // otherwise each is loaded and rounded by itself.
@@ -53,13 +64,13 @@ __device__ __forceinline__ void multiply_16(float (&c)[4], const uint32_t (&a)[4
 
 // AByDepth: A lies as [depth][m] in place of [m][depth]; BByDepth: B lies as
 // [depth][n] in place of [n][depth].
-template <class T, bool Tf32, int BM, int BN, int BK, bool AByDepth, bool BByDepth>
+template <class T, bool Tf32, int BM, int BN, int BK, bool AByDepth, bool BByDepth, int Threads = tile_threads>
 struct tensor_product {
   using tile_a = tile<T, AByDepth ? BK : BM, AByDepth ? BM : BK>;
   using tile_b = tile<T, BByDepth ? BK : BN, BByDepth ? BN : BK>;
-  static constexpr int warps_n = BN >= 64 ? 2 : 1, warps_m = 4 / warps_n;
+  static constexpr int warps_n = BN >= 64 ? 2 : 1, warps_m = Threads / 32 / warps_n;
   static constexpr int rows = BM / warps_m / 16, columns = BN / warps_n / 8;
-  static_assert(rows >= 1 && columns >= 2 && columns % 2 == 0, "tile too small for four warps");
+  static_assert(rows >= 1 && columns >= 2 && columns % 2 == 0, "tile too small for its warps");
   float sum[rows][columns][4];
 
   __device__ __forceinline__ void clear() {
@@ -166,12 +177,12 @@ struct tensor_product {
 };
 
 // The same in true FP32. A thread has BM/16 rows, 16 apart, and pairs of
-// columns, 16 apart; operands along the depth are read four at a time.
-template <int BM, int BN, int BK, bool AByDepth, bool BByDepth>
-struct tensor_product<float, false, BM, BN, BK, AByDepth, BByDepth> {
+// columns, Threads/8 apart; operands along the depth are read four at a time.
+template <int BM, int BN, int BK, bool AByDepth, bool BByDepth, int Threads>
+struct tensor_product<float, false, BM, BN, BK, AByDepth, BByDepth, Threads> {
   using tile_a = tile<float, AByDepth ? BK : BM, AByDepth ? BM : BK>;
   using tile_b = tile<float, BByDepth ? BK : BN, BByDepth ? BN : BK>;
-  static constexpr int rows = BM / 16, columns = BN / 16;
+  static constexpr int rows = BM / 16, columns_apart = Threads / 8, columns = BN / columns_apart;
   float sum[rows][columns][2];
 
   __device__ __forceinline__ void clear() {
@@ -183,7 +194,7 @@ struct tensor_product<float, false, BM, BN, BK, AByDepth, BByDepth> {
   }
 
   static __device__ __forceinline__ int row(int i) { return threadIdx.x % 16 + 16 * i; }
-  static __device__ __forceinline__ int column(int j) { return threadIdx.x / 16 * 2 + 16 * j; }
+  static __device__ __forceinline__ int column(int j) { return threadIdx.x / 16 * 2 + columns_apart * j; }
 
   __device__ __forceinline__ void accumulate(tile_a &a, tile_b &b) {
 #pragma unroll
