@@ -196,6 +196,14 @@ func (b *builder) convolveTiles(c *convolution, gradient, bias, accumulate bool,
 	vector := (depth%8 == 0 || c.groups == 1) && b.alignedVector(8, input) == 8
 	v := b.resultVector(width, output)
 	even := classes == 1 && b.evenPixels(output) && (c.kernel > 1 || b.evenPixels(input)) && (b.sums == nil || b.evenPixels(b.sums.maps()...))
+	if vector && v == 8 && c.strided(gradient) {
+		if done, err := b.convolveStrided(c, accumulate, input, output, arguments); done || err != nil {
+			return err
+		}
+	}
+	if v == 8 && !gradient && b.wholeRows(c, input) {
+		return b.convolveRows(c, bias, output, arguments)
+	}
 	halo := vector && c.halo(depth, width, gradient)
 	if c.groups == 1 && types[1] == "element" && !halo && !(c.narrow() && !gradient) {
 		convolve := b.convolveTaps

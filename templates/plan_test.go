@@ -101,6 +101,10 @@ var layerCases = []layerCase{
 	{24, 15, 1, 1, 1, true, false},
 	{64, 40, 3, 2, 1, true, false},
 	{96, 64, 3, 1, 1, false, false},
+	{72, 64, 3, 2, 1, false, false},
+	{24, 96, 3, 2, 1, false, false},
+	{1, 24, 3, 2, 1, true, false},
+	{2, 40, 3, 2, 1, false, false},
 }
 
 func (s *shelf) layers() {

@@ -160,13 +160,13 @@ func (w *weightGradient) image() error {
 
 // alignedRows tells whether the pixels of a map have no gaps between them, and
 // each row begins at a multiple of eight elements.
-func (w *weightGradient) alignedRows(r ir.Ref) bool {
-	t := w.stage.Tensor(r)
+func (b *builder) alignedRows(r ir.Ref) bool {
+	t := b.stage.Tensor(r)
 	if len(t.Strides) != 4 || !isOne(t.Strides[1]) || !t.Strides[3].Equal(t.Shape[1]) {
 		return false
 	}
 	for _, d := range []ir.Dim{t.Offset, t.Strides[0], t.Strides[2]} {
-		if _, ok := d.Divide(8, w.stage.Multiple); !ok {
+		if _, ok := d.Divide(8, b.stage.Multiple); !ok {
 			return false
 		}
 	}

@@ -115,7 +115,7 @@ struct convolution_kernel {
                        width = Gradient ? S::CI : S::CO;
   static constexpr int padded = Narrow ? (depth + 15) / 16 * 16 : S::Padded; // of a packed weight row
   static constexpr int BK = tile_depth<T, depth>, slices = (depth + BK - 1) / BK;
-  static constexpr int step = Gradient ? S::Stride : 1;
+  static constexpr int step = Gradient ? S::Stride : 1, BM = S::BM;
   static constexpr bool plain = Rows && all_taps == 1 && S::Stride == 1 && !Narrow; // a row of the product is a row of the input
   using product = tensor_product<T, Tf32, S::BM, S::BN, BK, false, Gradient, Threads>;
   static constexpr int chunks_a = BK / chunk<T>;
@@ -145,8 +145,8 @@ struct convolution_kernel {
   Index pixels, first_pixel;
   source<Index> from[pixels_a_thread];
 
-  __device__ __forceinline__ explicit convolution_kernel(const reprise_convolution_arguments &p)
-      : p(p), group(blockIdx.z % S::Groups), parity_y(blockIdx.z / S::Groups / step), parity_x(blockIdx.z / S::Groups % step),
+  __device__ __forceinline__ explicit convolution_kernel(const reprise_convolution_arguments &p, int parity_class)
+      : p(p), group(blockIdx.z % S::Groups), parity_y(parity_class / step), parity_x(parity_class % step),
         first_column(blockIdx.y * S::BN), taps_y(parity_y), taps_x(parity_x) {
     height = (p.output_height - parity_y + step - 1) / step;
     width_pixels = (p.output_width - parity_x + step - 1) / step;
@@ -320,16 +320,12 @@ struct convolution_kernel {
   }
 };
 
-template <class T, bool Tf32, class Index, class S, bool Gradient, bool Narrow, bool Vector, int V, bool HasBias, bool Accumulate, class Y, class Sums, bool Rows = false, int Threads = tile_threads>
-__device__ __forceinline__ void convolution(const reprise_convolution_arguments &p) {
-  using kernel = convolution_kernel<T, Tf32, Index, S, Gradient, Narrow, Vector, V, HasBias, Accumulate, Y, Sums, Rows, Threads>;
-  constexpr int stages = kernel::stages;
-  __shared__ typename kernel::memory shared;
-  kernel k(p);
+// The tiles of one parity class that are this block's.
+template <class Kernel>
+__device__ __forceinline__ void convolution_tiles(Kernel &k, typename Kernel::memory &shared, typename Kernel::sums &total) {
+  constexpr int stages = Kernel::stages;
   const int steps = k.steps();
-  typename kernel::sums total;
-  kernel::sums::start(p);
-  for (Index tile = blockIdx.x; tile * S::BM < k.pixels; tile += gridDim.x) {
+  for (decltype(k.pixels) tile = blockIdx.x; tile * Kernel::BM < k.pixels; tile += gridDim.x) {
     k.enter(tile);
 #pragma unroll
     for (int s = 0; s < stages - 1; s++) {
@@ -337,7 +333,7 @@ __device__ __forceinline__ void convolution(const reprise_convolution_arguments 
         k.fill(shared.ring[s], s);
       copy_commit();
     }
-    typename kernel::product sum;
+    typename Kernel::product sum;
     sum.clear();
     for (int s = 0; s < steps; s++) {
       copy_wait<stages - 2>();
@@ -357,8 +353,34 @@ __device__ __forceinline__ void convolution(const reprise_convolution_arguments 
     k.write(k, shared.tile, total);
     __syncthreads(); // the tile has been read
   }
+}
+
+template <class T, bool Tf32, class Index, class S, bool Gradient, bool Narrow, bool Vector, int V, bool HasBias, bool Accumulate, class Y, class Sums, bool Rows = false, int Threads = tile_threads>
+__device__ __forceinline__ void convolution(const reprise_convolution_arguments &p) {
+  using kernel = convolution_kernel<T, Tf32, Index, S, Gradient, Narrow, Vector, V, HasBias, Accumulate, Y, Sums, Rows, Threads>;
+  __shared__ typename kernel::memory shared;
+  kernel k(p, blockIdx.z / S::Groups);
+  typename kernel::sums total;
+  kernel::sums::start(p);
+  convolution_tiles(k, shared, total);
   if constexpr (kernel::sums::wanted)
     k.write_sums(shared.partial, total);
+}
+
+// The same for launches without parity classes along z: each block makes the
+// tiles of all classes of one group.
+template <class T, bool Tf32, class Index, class S, bool Gradient, int V, bool HasBias, bool Accumulate, class Y, class Sums>
+__device__ __forceinline__ void convolution_of_all_classes(const reprise_convolution_arguments &p) {
+  using kernel = convolution_kernel<T, Tf32, Index, S, Gradient, false, true, V, HasBias, Accumulate, Y, Sums, false, tile_threads>;
+  __shared__ typename kernel::memory shared;
+  typename kernel::sums total;
+  kernel::sums::start(p);
+  for (int c = 0; c < kernel::step * kernel::step; c++) {
+    kernel k(p, c);
+    convolution_tiles(k, shared, total);
+  }
+  if constexpr (kernel::sums::wanted)
+    kernel(p, 0).write_sums(shared.partial, total);
 }
 
 } // namespace reprise

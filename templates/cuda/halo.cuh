@@ -51,7 +51,7 @@ struct halo_kernel : convolution_kernel<T, Tf32, Index, S, Gradient, false, true
   Index n;
   int y, x; // of the tile's first pixel
 
-  __device__ __forceinline__ explicit halo_kernel(const reprise_convolution_arguments &p) : base(p) {}
+  __device__ __forceinline__ explicit halo_kernel(const reprise_convolution_arguments &p) : base(p, blockIdx.z) {}
 
   __device__ __forceinline__ Index across() const { return Index(ceiling(this->width_pixels, tile_width)); }
   __device__ __forceinline__ Index down() const { return Index(ceiling(this->height, tile_height)); }

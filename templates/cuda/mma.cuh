@@ -115,6 +115,12 @@ __device__ __forceinline__ float shuffle_xor(float x, int lanes) {
   return r;
 }
 
+__device__ __forceinline__ uint32_t shuffle_xor(uint32_t x, int lanes) {
+  uint32_t r;
+  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(r) : "r"(x), "r"(lanes));
+  return r;
+}
+
 __device__ __forceinline__ float fused_multiply_add(float a, float b, float c) {
   float r;
   asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c));

@@ -71,21 +71,24 @@ inline float divide(float a, float b) { return a / b; }
 inline float larger(float a, float b) { return a != a || b != b ? __builtin_nanf("") : (a > b ? a : b); }
 inline uint32_t multiply_high(uint32_t a, uint32_t b) { return uint32_t((uint64_t(a) * b) >> 32); }
 
+template <class Word>
 struct shuffle_operand {
-  float in, out;
+  Word in, out;
   int lanes;
 };
 
+template <class Word>
 CUDASIM_UNCHECKED void shuffle_warp(void *const operand[32]) {
   for (int i = 0; i < 32; i++) {
-    auto *o = static_cast<shuffle_operand *>(operand[i]);
-    o->out = static_cast<shuffle_operand *>(operand[(i ^ o->lanes) & 31])->in;
+    auto *o = static_cast<shuffle_operand<Word> *>(operand[i]);
+    o->out = static_cast<shuffle_operand<Word> *>(operand[(i ^ o->lanes) & 31])->in;
   }
 }
 
-inline float shuffle_xor(float x, int lanes) {
-  shuffle_operand o = {x, x, lanes};
-  cudasim_warp(shuffle_warp, &o);
+template <class Word>
+inline Word shuffle_xor(Word x, int lanes) {
+  shuffle_operand<Word> o = {x, x, lanes};
+  cudasim_warp(shuffle_warp<Word>, &o);
   return o.out;
 }
 
