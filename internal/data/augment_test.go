@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-ml/reprise/internal/geometry"
+	"github.com/reprise-ml/reprise/runtime/device"
 )
 
 // everyModality is a record with one instance that carries everything.
@@ -24,58 +25,24 @@ func everyModality() Target {
 
 func draw(seed uint64) *Draw { return &Draw{Random: stream(seed, purposeAugment, 0, 0)} }
 
-func TestHSVWorkedNumbers(t *testing.T) {
-	hue, saturation, value := rgbToHSV(0.2, 0.6, 0.4)
-	require.InDeltaSlice(t, []float64{0.416666667, 0.666666667, 0.6}, []float64{float64(hue), float64(saturation), float64(value)}, 2e-7)
-	r, g, b := shiftHSV(0.2, 0.6, 0.4, 0.01, 0.5, -0.25)
-	require.InDeltaSlice(t, []float64{0, 0.45, 0.252}, []float64{float64(r), float64(g), float64(b)}, 5e-7)
-}
-
-func TestHSVTies(t *testing.T) {
-	hue := func(r, g, b float32) float64 { h, _, _ := rgbToHSV(r, g, b); return float64(h) }
-	require.InDelta(t, 1.0/6, hue(0.8, 0.8, 0.2), 1e-7, "yellow by the red branch")
-	require.InDelta(t, 5.0/6, hue(0.8, 0.2, 0.8), 1e-7, "magenta by the red branch")
-	require.InDelta(t, 0.5, hue(0.2, 0.8, 0.8), 1e-7, "cyan by the green branch")
-	require.Zero(t, hue(0.3, 0.3, 0.3))
-	require.Zero(t, hue(0, 0, 0))
-}
-
-func TestHSVRoundTripAndRange(t *testing.T) {
-	random := stream(1, purposeAugment, 0, 0)
-	for range 5000 {
-		r, g, b := random.Float32(), random.Float32(), random.Float32()
-		r2, g2, b2 := shiftHSV(r, g, b, 0, 0, 0)
-		require.InDelta(t, r, r2, 1e-6)
-		require.InDelta(t, g, g2, 1e-6)
-		require.InDelta(t, b, b2, 1e-6)
-		r2, g2, b2 = shiftHSV(r, g, b, 2*random.Float32()-1, 2*random.Float32()-1, 2*random.Float32()-1)
-		for _, channel := range []float32{r2, g2, b2} {
-			require.True(t, channel >= 0 && channel <= 1)
-		}
-	}
-	// A third of a turn forwards is two thirds backwards, also across red.
-	for _, color := range [][3]float32{{0.2, 0.4, 0.9}, {0.9, 0.2, 0.6}, {0.3, 0.8, 0.1}} {
-		r, g, b := shiftHSV(color[0], color[1], color[2], 1.0/3, 0, 0)
-		r2, g2, b2 := shiftHSV(color[0], color[1], color[2], -2.0/3, 0, 0)
-		require.InDeltaSlice(t, []float32{r, g, b}, []float32{r2, g2, b2}, 1e-6)
-		require.InDeltaSlice(t, []float32{color[2], color[0], color[1]}, []float32{r, g, b}, 1e-6)
-	}
-	// A hue just below 0 wraps to 1 in float32 and must still be red.
-	r, g, b := shiftHSV(1, 0, 0, -1e-12, 0, 0)
-	require.Equal(t, []float32{1, 0, 0}, []float32{r, g, b})
-}
-
-func TestHSVStepLeavesTheTarget(t *testing.T) {
+// The step draws hue, saturation and value in that order and touches nothing; the
+// worked numbers of the jitter itself are tests of runtime/device.
+func TestHSVStepDraws(t *testing.T) {
 	source := rasterOf(drawing(9, 7, 1))
 	before := source.float().Pixels
 	out, err := DefaultHSV.Apply(draw(4), Sample{Image: source.float(), Target: everyModality()})
 	require.NoError(t, err)
-	require.NotEqual(t, before, out.Image.Pixels)
+	require.Equal(t, before, out.Image.Pixels)
 	require.Equal(t, everyModality(), out.Target)
+	same := draw(4)
+	require.Equal(t, device.NewJitter(same.uniform(-0.015, 0.015), same.uniform(-0.7, 0.7), same.uniform(-0.4, 0.4)), out.Jitter)
 
-	same, err := HSVStep{}.Apply(draw(4), Sample{Image: source.float()})
+	none, err := HSVStep{}.Apply(draw(4), Sample{Image: source.float()})
 	require.NoError(t, err)
-	require.InDeltaSlice(t, before, same.Image.Pixels, 1e-6)
+	require.Zero(t, none.Jitter)
+	flipped, err := FlipStep{Probability: 1}.Apply(draw(4), out)
+	require.NoError(t, err)
+	require.Equal(t, out.Jitter, flipped.Jitter, "a later step keeps it")
 }
 
 func TestFlipWorkedNumbers(t *testing.T) {

@@ -104,24 +104,3 @@ func TestCombiningStepsObeyTheirProbability(t *testing.T) {
 		require.InDelta(t, 500, combined, 90, step.Name())
 	}
 }
-
-// The fast jitter is the conversion to HSV and back, for every order of the
-// channels, at the ends of the ranges, and across the borders of the sextants.
-func TestJitterEqualsTheConversion(t *testing.T) {
-	random := stream(11, purposeAugment, 0, 0)
-	for range 400 {
-		hue, saturation, value := 0.03*random.Float32()-0.015, 1.4*random.Float32()-0.7, 0.8*random.Float32()-0.4
-		pixels := make([]float32, 3*60)
-		for i := range pixels {
-			pixels[i] = unit[random.IntN(256)]
-		}
-		copy(pixels, []float32{0, 0, 0, 1, 1, 1, 1, 0, 0, 0.5, 0.5, 0.2, 0.2, 0.5, 0.5, 1, 1, 0})
-		want := make([]float32, 0, len(pixels))
-		for i := 0; i < len(pixels); i += 3 {
-			r, g, b := shiftHSV(pixels[i], pixels[i+1], pixels[i+2], hue, saturation, value)
-			want = append(want, r, g, b)
-		}
-		newJitter(hue, saturation, value).apply(pixels)
-		require.InDeltaSlice(t, want, pixels, 2e-6)
-	}
-}

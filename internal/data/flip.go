@@ -45,7 +45,8 @@ func (s FlipStep) Apply(draw *Draw, sample Sample) (Sample, error) {
 		return Sample{}, err
 	}
 	flipImage(sample.Image)
-	return Sample{Image: sample.Image, Target: target}, nil
+	sample.Target = target
+	return sample, nil
 }
 
 func flipImage(m *Image) {

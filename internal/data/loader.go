@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reprise-ml/reprise/internal/eval/mask"
+	"github.com/reprise-ml/reprise/runtime/device"
 )
 
 // Position is a place in a fit: the batch of that number in that epoch, both
@@ -19,6 +20,9 @@ type Batch struct {
 	Position
 	// Images holds the 8-bit codes (N, H, W, 3); code k stands for k/255.
 	Images []uint8
+	// Jitter holds, when LoaderOptions.DeviceColors is set, how the colours of
+	// every image are still to be changed; otherwise it is nil.
+	Jitter []device.Jitter
 	// N, H and W are the number, height and width of the images.
 	N, H, W int
 	// Targets and Paths hold one entry per image, in pixels of the H x W canvas.
@@ -45,6 +49,9 @@ type LoaderOptions struct {
 	Shuffle bool
 	// Masks rasterises the instances' rings for segmentation.
 	Masks bool
+	// DeviceColors leaves the jitter of colours to the device, which makes the
+	// same codes of it: batches carry the jitters in place of applying them.
+	DeviceColors bool
 }
 
 // Loader makes the batches of a fit from a data set and a pipeline.
@@ -109,7 +116,13 @@ func (l *Loader) load(batch *Batch, slot, index int) error {
 			path, sample.Image.Width, sample.Image.Height, batch.W, batch.H)
 	}
 	size := 3 * batch.W * batch.H
-	sample.Image.Quantise(batch.Images[slot*size : (slot+1)*size])
+	codes := batch.Images[slot*size : (slot+1)*size]
+	sample.Image.Quantise(codes)
+	if batch.Jitter != nil {
+		batch.Jitter[slot] = sample.Jitter
+	} else {
+		sample.Jitter.Apply(codes)
+	}
 	batch.Targets[slot], batch.Paths[slot] = sample.Target, path
 	if batch.Masks == nil {
 		return nil
@@ -132,6 +145,9 @@ func (l *Loader) newBatch(at Position, count int) *Batch {
 		W:        width,
 		Targets:  make([]Target, count),
 		Paths:    make([]string, count),
+	}
+	if l.options.DeviceColors {
+		batch.Jitter = make([]device.Jitter, count)
 	}
 	if l.options.Masks {
 		batch.Masks = make([][]*mask.Bitmap, count)

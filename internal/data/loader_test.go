@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-ml/reprise/runtime/device"
 )
 
 const size = 32
@@ -63,6 +65,28 @@ func TestBatchesDoNotDependOnWorkers(t *testing.T) {
 }
 
 // Draws belong to the image, not to its place in a batch.
+// Colours that are left to the device come out as those of the loader, code by
+// code, and nothing else of the batches differs.
+func TestDeviceColors(t *testing.T) {
+	dataset := writeFolder(t, 10)
+	options := LoaderOptions{BatchSize: 4, Workers: 2, Seed: 5, Shuffle: true}
+	want := collectBatches(t, newLoader(t, dataset, recipe(size), options), Position{}, 2)
+	options.DeviceColors = true
+	got := collectBatches(t, newLoader(t, dataset, recipe(size), options), Position{}, 2)
+	for i, batch := range got {
+		require.Nil(t, want[i].Jitter)
+		require.Len(t, batch.Jitter, batch.N)
+		require.NotEqual(t, want[i].Images, batch.Images)
+		for n, jitter := range batch.Jitter {
+			jitter.Apply(batch.Images[3*size*size*n:][:3*size*size])
+		}
+		batch.Jitter = nil
+		require.Equal(t, want[i], batch)
+	}
+	plain := collectBatches(t, newLoader(t, dataset, ValidationPipeline(size), options), Position{}, 1)
+	require.Equal(t, make([]device.Jitter, 4), plain[0].Jitter, "no step, no change")
+}
+
 func TestImagesDoNotDependOnTheBatchSize(t *testing.T) {
 	dataset := writeFolder(t, 7)
 	images := func(batchSize int) map[string][]uint8 {

@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+
+	"github.com/reprise-ml/reprise/runtime/device"
 )
 
 // Sample is one image with its target, in the same canvas.
 type Sample struct {
 	Image  *Image
 	Target Target
+	// Jitter is how the colours of the finished image are changed.
+	Jitter device.Jitter
 }
 
 // Source gives images in their native size. Native may be called by several

@@ -29,7 +29,7 @@ func openData(ctx context.Context, s *config.Settings, described *data.Config) (
 	options := data.LoaderOptions{
 		BatchSize: s.Data.BatchSize, Width: s.Data.ImgSize, Height: s.Data.ImgSize,
 		Workers: max(s.Data.Workers, 1), Seed: s.Data.Seed, Shuffle: true,
-		Masks: s.Task == "segment",
+		Masks: s.Task == "segment", DeviceColors: s.Device == "cuda",
 	}
 	var out trainer.Data
 	if out.Train, err = data.NewLoader(train, trainingPipeline(s, described), options); err != nil {

@@ -38,6 +38,9 @@ func drawBatch(ctx context.Context, file string, loader *data.Loader) error {
 		size := 3 * batch.W * batch.H
 		for i := range min(batch.N, mostSamples) {
 			raster := data.Raster{Width: batch.W, Height: batch.H, Pixels: batch.Images[i*size : (i+1)*size]}
+			if batch.Jitter != nil { // the device would change the colours
+				batch.Jitter[i].Apply(raster.Pixels)
+			}
 			drawn, err := survey.Annotate(raster.Standard(), batch.Targets[i], loader.Dataset())
 			if err != nil {
 				return fmt.Errorf("%s: %w", batch.Paths[i], err)

@@ -150,6 +150,7 @@ type start[T device.Float] struct {
 	stopAfter int
 	shuffle   bool
 	noVal     bool
+	colors    bool   // are changed on the device
 	split     string // to train on, "" for train
 	objective func(trainer.Objective[T]) trainer.Objective[T]
 }
@@ -182,7 +183,7 @@ func (s start[T]) loaders(t *testing.T) trainer.Data {
 		set, err := data.Open(context.Background(), described, split, data.Options{Format: data.OrientedRows})
 		require.NoError(t, err)
 		l, err := data.NewLoader(set, pipeline, data.LoaderOptions{
-			BatchSize: batchSize, Width: imageSize, Height: imageSize, Workers: 2, Seed: s.settings.Data.Seed, Shuffle: shuffle,
+			BatchSize: batchSize, Width: imageSize, Height: imageSize, Workers: 2, Seed: s.settings.Data.Seed, Shuffle: shuffle, DeviceColors: s.colors,
 		})
 		require.NoError(t, err)
 		return l

@@ -38,6 +38,19 @@ func TestReplayedFitEqualsNative(t *testing.T) {
 	}
 }
 
+// The device changes colours to the same bits as the loader does, so that a fit
+// does not depend on where they are changed.
+func TestColorsOfTheDevice(t *testing.T) {
+	s := start[float32]{settings: settings(t, nil), shuffle: true}
+	_, want := s.run(t)
+	s.colors = true
+	_, got := s.run(t)
+	require.Equal(t, want, got)
+	s.settings = settings(t, captured())
+	_, got = s.run(t)
+	require.Equal(t, want, got, "replayed")
+}
+
 // The same in float64, in which reference values are checked.
 func TestReplayedFitEqualsNativeInFloat64(t *testing.T) {
 	requireEqualFits(t, start[float64]{}, func(s *config.Settings) { s.Trainer.Precision = "float64" })

@@ -53,5 +53,5 @@ func (f *Fit[T]) backward(loss Loss[T]) error {
 }
 
 func images(batch *data.Batch) replay.Source {
-	return replay.Images(batch.Images, batch.N, batch.H, batch.W)
+	return replay.Images(batch.Images, batch.N, batch.H, batch.W).WithJitter(batch.Jitter)
 }

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"unsafe"
 
+	"gorgonia.org/cu"
+
 	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/runtime/device"
 )
@@ -69,7 +71,11 @@ func (b *binding) activation() elementType { return typeOf(ir.Activation, b.stag
 // takesImages tells whether the stage can convert 8-bit pixels.
 func (b *binding) takesImages() bool { return b.stage.generated.wrapper().images != nil }
 
-// pixelBytes is the memory that the pixels of one batch of images need.
+// jitterBytes is the memory of one jitter: three numbers of 32 bits.
+const jitterBytes = int64(unsafe.Sizeof(device.Jitter{}))
+
+// pixelBytes is the memory that one batch of images needs: a jitter for each image,
+// then the pixels of all.
 func (b *binding) pixelBytes() int64 {
 	if !b.takesImages() {
 		return 0
@@ -81,21 +87,28 @@ func (b *binding) pixelBytes() int64 {
 			continue
 		}
 		if n, err := ir.Elements(t.Shape).Eval(b.sizes); err == nil {
-			bytes = max(bytes, int64(n))
+			bytes = max(bytes, int64(b.sizes.Batch)*jitterBytes+int64(n))
 		}
 	}
 	return bytes
 }
 
-// writeImages uploads pixels and converts them on the device.
-func (b *binding) writeImages(t *tensor, pixels []uint8) error {
-	if int64(len(pixels)) > b.pixelBytes() {
+// writeImages uploads pixels with their jitters, and changes and converts them on
+// the device.
+func (b *binding) writeImages(t *tensor, pixels []uint8, jitter []device.Jitter) error {
+	before := int64(t.shape[0]) * jitterBytes
+	if before+int64(len(pixels)) > b.pixelBytes() {
 		return fmt.Errorf("tensor %s is larger than every input of images of its stage", t.name)
 	}
 	d, c := b.stage.device, b.context
-	copy(unsafe.Slice((*uint8)(d.staging.memory), len(pixels)), pixels)
-	if err := d.upload(t.name, b.pixels, int64(len(pixels))); err != nil {
+	copy(unsafe.Slice((*device.Jitter)(d.staging.memory), t.shape[0]), jitter)
+	copy(unsafe.Slice((*uint8)(d.staging.memory), before+int64(len(pixels)))[before:], pixels)
+	if err := d.upload(t.name, b.pixels, before+int64(len(pixels))); err != nil {
 		return err
+	}
+	jitters := b.pixels
+	if jitter == nil {
+		jitters = 0
 	}
 	var strides [4]C.int64_t
 	for i, s := range t.strides {
@@ -103,7 +116,7 @@ func (b *binding) writeImages(t *tensor, pixels []uint8) error {
 	}
 	s := t.shape
 	return b.counting(func() C.CUresult {
-		return C.reprise_images(c, C.CUdeviceptr(b.pixels), C.CUdeviceptr(t.address), &strides[0], C.int64_t(s[0]), C.int64_t(s[2]), C.int64_t(s[3]))
+		return C.reprise_images(c, C.CUdeviceptr(jitters), C.CUdeviceptr(b.pixels+cu.DevicePtr(before)), C.CUdeviceptr(t.address), &strides[0], C.int64_t(s[0]), C.int64_t(s[2]), C.int64_t(s[3]))
 	})
 }
 

@@ -33,7 +33,7 @@ CUresult reprise_context_close(struct reprise_context *c);
 // The table's functions.
 int64_t reprise_scratch_bytes(const struct reprise_stage *stage, int lane, int64_t n, int64_t h, int64_t w);
 int reprise_needs_wide(const struct reprise_stage *stage, int64_t n, int64_t h, int64_t w);
-CUresult reprise_images(struct reprise_context *c, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w);
+CUresult reprise_images(struct reprise_context *c, CUdeviceptr jitter, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w);
 CUresult reprise_add(struct reprise_context *c, CUdeviceptr y, CUdeviceptr a, int64_t elements);
 
 // Issues the launches of a program one by one.

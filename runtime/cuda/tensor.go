@@ -87,18 +87,22 @@ func (t *tensor) ReadInt64(dst []int64) error { return read(t, dst) }
 // WriteInt64 implements device.Tensor. It fails for values that do not fit.
 func (t *tensor) WriteInt64(src []int64) error { return write(t, src) }
 
-// WriteImages implements device.Tensor. The pixels are converted on the device.
-func (t *tensor) WriteImages(pixels []uint8) error {
+// WriteImages implements device.Tensor. The pixels are changed and converted on the
+// device.
+func (t *tensor) WriteImages(pixels []uint8, jitter []device.Jitter) error {
 	if len(t.shape) != 4 || t.shape[1] != 3 {
 		return fmt.Errorf("tensor %s has shape %v; images need (N, 3, H, W)", t.name, t.shape)
 	}
 	if err := t.checkLength(len(pixels)); err != nil {
 		return err
 	}
+	if err := device.CheckJitter(jitter, t.shape[0]); err != nil {
+		return fmt.Errorf("tensor %s: %w", t.name, err)
+	}
 	if t.binding == nil || !t.binding.takesImages() || t.typ != t.binding.activation() {
 		return fmt.Errorf("tensor %s belongs to a stage without an input of images (N, 3, H, W)", t.name)
 	}
-	return t.device.thread.do(func() error { return t.binding.writeImages(t, pixels) })
+	return t.device.thread.do(func() error { return t.binding.writeImages(t, pixels, jitter) })
 }
 
 // CopyFrom implements device.Tensor. The layouts may differ, the element types

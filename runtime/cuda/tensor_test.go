@@ -53,8 +53,8 @@ func TestTensorStartAndErrors(t *testing.T) {
 	}
 	require.ErrorContains(t, out.ReadInt64(make([]int64, len(values))), "no whole number")
 	require.ErrorContains(t, out.ReadFloat64(values[1:]), "elements, not")
-	require.ErrorContains(t, out.WriteImages(make([]uint8, 3)), "images need (N, 3, H, W)")
-	require.ErrorContains(t, b.Input(0).WriteImages(make([]uint8, 3)), "elements, not 3")
+	require.ErrorContains(t, out.WriteImages(make([]uint8, 3), nil), "images need (N, 3, H, W)")
+	require.ErrorContains(t, b.Input(0).WriteImages(make([]uint8, 3), nil), "elements, not 3")
 	counter := s.Buffer(bufferOf(s.Plan(), ir.Counter))
 	one := make([]int64, device.Elements(counter.Shape()))
 	require.NoError(t, counter.ReadInt64(one))
@@ -90,19 +90,23 @@ func TestWriteImages(t *testing.T) {
 	require.NoError(t, err)
 	hb, err := hs.Bind(usual)
 	require.NoError(t, err)
-	require.NoError(t, hb.Input(0).WriteImages(pixels))
-	want := make([]float32, len(pixels))
-	require.NoError(t, hb.Input(0).ReadFloat32(want))
-	for _, p := range precision {
-		o := open(t, p, usual)
-		x, reference := o.binding.Input(0), o.binding.InputGradient(0)
-		require.NoError(t, reference.WriteFloat32(want))
-		rounded, got := make([]float32, len(want)), make([]float32, len(want))
-		require.NoError(t, reference.ReadFloat32(rounded))
-		require.NoError(t, x.WriteImages(pixels))
-		require.NoError(t, x.ReadFloat32(got))
-		require.Equal(t, rounded, got, p)
-		o.close()
+	strong, none := device.NewJitter(-0.4, 0.7, 0.3), device.Jitter{}
+	for _, jitter := range [][]device.Jitter{nil, {device.NewJitter(0.01, 0.3, -0.2), none, strong, device.NewJitter(0.9, -1, 1)}} {
+		require.NoError(t, hb.Input(0).WriteImages(pixels, jitter))
+		want := make([]float32, len(pixels))
+		require.NoError(t, hb.Input(0).ReadFloat32(want))
+		for _, p := range precision {
+			o := open(t, p, usual)
+			x, reference := o.binding.Input(0), o.binding.InputGradient(0)
+			require.NoError(t, reference.WriteFloat32(want))
+			rounded, got := make([]float32, len(want)), make([]float32, len(want))
+			require.NoError(t, reference.ReadFloat32(rounded))
+			require.NoError(t, x.WriteImages(pixels, jitter))
+			require.NoError(t, x.ReadFloat32(got))
+			require.Equal(t, rounded, got, p)
+			require.ErrorContains(t, x.WriteImages(pixels, []device.Jitter{strong}), "1 jitters for 4 images")
+			o.close()
+		}
 	}
 	require.NoError(t, hb.Close())
 	require.NoError(t, hs.Close())

@@ -30,8 +30,9 @@ type Tensor interface {
 	WriteInt64(src []int64) error
 
 	// WriteImages fills a map (N, 3, H, W) from 8-bit pixels stored N, H, W,
-	// RGB; each becomes code/255.
-	WriteImages(pixels []uint8) error
+	// RGB; each becomes code/255, after the colours of every image have been
+	// changed by its jitter. A nil jitter changes none.
+	WriteImages(pixels []uint8, jitter []Jitter) error
 
 	// CopyFrom copies a tensor of the same shape on the same device.
 	CopyFrom(src Tensor) error

@@ -73,13 +73,16 @@ func (t *tensor[E]) ReadInt64(dst []int64) error { return read(t, dst) }
 func (t *tensor[E]) WriteInt64(src []int64) error { return write(t, src) }
 
 // WriteImages implements device.Tensor.
-func (t *tensor[E]) WriteImages(pixels []uint8) error {
+func (t *tensor[E]) WriteImages(pixels []uint8, jitter []device.Jitter) error {
 	s := t.view.shape
 	if len(s) != 4 || s[1] != 3 {
 		return fmt.Errorf("tensor %s has shape %v; images need (N, 3, H, W)", t.name, s)
 	}
 	if err := t.checkLength(len(pixels)); err != nil {
 		return err
+	}
+	if err := device.CheckJitter(jitter, s[0]); err != nil {
+		return fmt.Errorf("tensor %s: %w", t.name, err)
 	}
 	var values [256]E
 	switch v := any(&values).(type) {
@@ -98,9 +101,11 @@ func (t *tensor[E]) WriteImages(pixels []uint8) error {
 	for p := 0; p < len(pixels); p += 3 {
 		column, row := p/3%s[3], p/3/s[3]
 		at := row/s[2]*st[0] + row%s[2]*st[2] + column*st[3]
-		for c, code := range pixels[p : p+3] {
-			t.view.data[at+c*st[1]] = values[code]
+		r, g, b := pixels[p], pixels[p+1], pixels[p+2]
+		if jitter != nil {
+			r, g, b = jitter[row/s[2]].Pixel(r, g, b)
 		}
+		t.view.data[at], t.view.data[at+st[1]], t.view.data[at+2*st[1]] = values[r], values[g], values[b]
 	}
 	return nil
 }

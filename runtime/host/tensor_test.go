@@ -72,7 +72,7 @@ func TestTensorsRefuse(t *testing.T) {
 	require.EqualError(t, b.tensor("counter").WriteFloat64([]float64{1 << 63, 0, 0}), "tensor counter: element 0 is 9.223372036854776e+18, which int64 cannot hold")
 	require.NoError(t, b.tensor("counter").WriteInt64([]int64{1<<63 - 1, -1 << 63, 0}))
 	require.ErrorContains(t, b.tensor("float").ReadInt64(make([]int64, 3)), "tensor float: element 0 is NaN, which the integer type cannot hold")
-	require.ErrorContains(t, b.tensor("float").WriteImages(make([]uint8, 3)), "images need (N, 3, H, W)")
+	require.ErrorContains(t, b.tensor("float").WriteImages(make([]uint8, 3), nil), "images need (N, 3, H, W)")
 	require.ErrorContains(t, b.tensor("float").CopyFrom(b.tensor("index")), "holds float32 on the host and cannot be copied from index, which holds int32")
 	require.ErrorContains(t, b.tensor("float").CopyFrom(nil), "nothing to copy from")
 	other := tensorsOf(dense, 4).bind(t, device.FP32)
@@ -92,7 +92,7 @@ func TestWriteImages(t *testing.T) {
 		p.float("image", l, s.list()...)
 		p.tensor("index", ir.Index, l, s.list()...)
 		b := p.bind(t, device.FP32)
-		require.NoError(t, b.tensor("image").WriteImages(pixels))
+		require.NoError(t, b.tensor("image").WriteImages(pixels, nil))
 		got := b.read("image")
 		for n := range s.n {
 			for i := range s.h {
@@ -104,8 +104,16 @@ func TestWriteImages(t *testing.T) {
 				}
 			}
 		}
-		require.ErrorContains(t, b.tensor("image").WriteImages(pixels[1:]), "has 120 elements, not 119")
-		require.ErrorContains(t, b.tensor("index").WriteImages(pixels), "images need floats")
+		jitter := []device.Jitter{device.NewJitter(0.3, 0.5, -0.2), {}}
+		changed := append([]uint8(nil), pixels...)
+		jitter[0].Apply(changed[:len(changed)/2])
+		require.NoError(t, b.tensor("image").WriteImages(changed, nil))
+		want := b.read("image")
+		require.NoError(t, b.tensor("image").WriteImages(pixels, jitter))
+		require.Equal(t, want, b.read("image"), "each image has its own jitter")
+		require.ErrorContains(t, b.tensor("image").WriteImages(pixels, jitter[:1]), "1 jitters for 2 images; give one an image, or none")
+		require.ErrorContains(t, b.tensor("image").WriteImages(pixels[1:], nil), "has 120 elements, not 119")
+		require.ErrorContains(t, b.tensor("index").WriteImages(pixels, nil), "images need floats")
 		b.close()
 	}
 }

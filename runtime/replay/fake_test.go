@@ -261,7 +261,7 @@ func (t *fakeTensor) ReadInt64(dst []int64) error      { return move(dst, t.valu
 func (t *fakeTensor) WriteInt64(src []int64) error     { return move(t.values, src) }
 func (t *fakeTensor) Zero() error                      { clear(t.values); return nil }
 
-func (t *fakeTensor) WriteImages(pixels []uint8) error {
+func (t *fakeTensor) WriteImages(pixels []uint8, _ []device.Jitter) error {
 	return errors.New("the fake has no maps of three channels")
 }
 

@@ -17,6 +17,7 @@ type Source struct {
 	float32 []float32
 	float64 []float64
 	pixels  []uint8
+	jitter  []device.Jitter // of each image; nil for none
 	tensor  device.Tensor
 }
 
@@ -34,6 +35,13 @@ func Float64s(values []float64, shape ...int) Source {
 // width); each becomes code/255.
 func Images(pixels []uint8, batch, height, width int) Source {
 	return Source{pixels: pixels, shape: []int{batch, 3, height, width}}
+}
+
+// WithJitter changes the colours of every image on the way to the device, which
+// every device does to the same bits.
+func (s Source) WithJitter(jitter []device.Jitter) Source {
+	s.jitter = jitter
+	return s
 }
 
 // FromTensor takes the values of a tensor of the same device, such as an output
@@ -75,6 +83,9 @@ func (s Source) kind() string {
 
 // check finds values that do not fill the shape, before anything is copied.
 func (s Source) check() error {
+	if s.jitter != nil && s.pixels == nil {
+		return fmt.Errorf("a jitter was given for values that are no 8-bit pixels; leave it out")
+	}
 	for _, d := range s.shape {
 		if d < 0 {
 			return fmt.Errorf("shape %v has a negative size; give the sizes of the values", s.shape)
@@ -90,6 +101,9 @@ func (s Source) check() error {
 	case s.pixels != nil:
 		if s.strides != nil {
 			return fmt.Errorf("strides were given for 8-bit pixels, which are stored N, H, W, RGB; leave them out")
+		}
+		if err := device.CheckJitter(s.jitter, s.shape[0]); err != nil {
+			return err
 		}
 		return sameCount(len(s.pixels), wanted, s.shape)
 	case s.strides == nil:
@@ -159,7 +173,7 @@ func (s Source) CopyTo(t *Tensor) error {
 func (s Source) copyTo(static device.Tensor) error {
 	switch {
 	case s.pixels != nil:
-		return static.WriteImages(s.pixels)
+		return static.WriteImages(s.pixels, s.jitter)
 	case s.float32 != nil:
 		return device.Write(static, gather(s.float32, s.shape, s.layout()))
 	case s.float64 != nil:

@@ -111,13 +111,14 @@ func (t *Tensor) WriteInt64(src []int64) error {
 	return inner.WriteInt64(src)
 }
 
-// WriteImages fills a map (N, 3, H, W) from 8-bit pixels stored N, H, W, RGB.
-func (t *Tensor) WriteImages(pixels []uint8) error {
+// WriteImages fills a map (N, 3, H, W) from 8-bit pixels stored N, H, W, RGB,
+// with their colours changed by the jitter of each image; nil changes none.
+func (t *Tensor) WriteImages(pixels []uint8, jitter []device.Jitter) error {
 	inner, err := t.writable()
 	if err != nil {
 		return err
 	}
-	return inner.WriteImages(pixels)
+	return inner.WriteImages(pixels, jitter)
 }
 
 // CopyFrom copies a tensor of the same shape on the same device.

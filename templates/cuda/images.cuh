@@ -1,10 +1,53 @@
 // 8-bit pixels (N, H, W, RGB) into a map (N, 3, H, W): each becomes code/255,
-// rounded once. One thread a pixel; neighbours in a warp are neighbours in
-// memory on both sides.
+// rounded once, after its colour has been changed by the jitter of its image. One
+// thread a pixel; neighbours in a warp are neighbours in memory on both sides.
 #pragma once
 #include "types.cuh"
 
 namespace reprise {
+
+// Jitter of colours in HSV, in whole numbers, so that every machine gives the same
+// codes: positions on the hue circle, saturations and chromas are times 2^24,
+// factors and channels times 2^16.
+struct jitter {
+  int32_t hue, saturation, value;
+};
+
+// A channel is the value less the chroma times how far the hue is from its own
+// third of the circle; place, in sixths from 0 to below 12, is as far ahead of the
+// hue as the channel wants.
+__device__ __forceinline__ unsigned char jittered_channel(uint64_t value, uint64_t chroma, int32_t place) {
+  place = place >= 6 << 24 ? place - (6 << 24) : place;
+  const int32_t fall = smaller(place, (4 << 24) - place);
+  const uint64_t away = uint64_t(smaller(fall < 0 ? 0 : fall, 1 << 24));
+  const uint64_t channel = value - (chroma * away >> 24);
+  return (unsigned char)((channel + 0x7fff + (channel >> 16 & 1)) >> 16);
+}
+
+__device__ __forceinline__ void jitter_color(unsigned char (&color)[3], const jitter &j) {
+  const int32_t r = color[0], g = color[1], b = color[2];
+  const int32_t low = smaller(smaller(r, g), b), high = -smaller(smaller(-r, -g), -b);
+  const uint64_t value = smaller(uint64_t(high) * uint64_t(65536 + j.value), uint64_t(255) << 16);
+  uint64_t chroma = 0;
+  int32_t hue = 0;
+  if (high > low) {
+    const uint64_t saturation = uint64_t(high - low) * uint64_t((1 << 24) / high) * uint64_t(65536 + j.saturation) >> 16;
+    chroma = value * smaller(saturation, uint64_t(1) << 24) >> 24;
+    const int32_t scale = (1 << 24) / (high - low);
+    if (high == r)
+      hue = (g - b) * scale + (g < b ? 6 << 24 : 0);
+    else if (high == g)
+      hue = (b - r) * scale + (2 << 24);
+    else
+      hue = (r - g) * scale + (4 << 24);
+    hue += j.hue;
+    hue += hue < 0 ? 6 << 24 : 0;
+    hue -= hue >= 6 << 24 ? 6 << 24 : 0;
+  }
+  color[0] = jittered_channel(value, chroma, hue + (5 << 24));
+  color[1] = jittered_channel(value, chroma, hue + (3 << 24));
+  color[2] = jittered_channel(value, chroma, hue + (1 << 24));
+}
 
 template <class Index, class T>
 __device__ __forceinline__ void write_images(const reprise_images_arguments &p) {
@@ -13,10 +56,13 @@ __device__ __forceinline__ void write_images(const reprise_images_arguments &p) 
   if (pixel >= Index(p.batch) * h * w)
     return;
   const unsigned char *from = pointer<const unsigned char>(p.pixels) + pixel * 3;
+  unsigned char color[3] = {from[0], from[1], from[2]};
+  if (p.jitter != 0)
+    jitter_color(color, pointer<const jitter>(p.jitter)[pixel / w / h]);
   T *to = pointer<T>(p.map.data) + pixel_offset<Index>(p.map, pixel / w / h, pixel / w % h, pixel % w);
 #pragma unroll
   for (int c = 0; c < 3; c++)
-    to[Index(c) * Index(p.map.channel)] = storage<T>::round(float(from[c]) / 0x1.fep+7f);
+    to[Index(c) * Index(p.map.channel)] = storage<T>::round(float(color[c]) / 0x1.fep+7f);
 }
 
 } // namespace reprise

@@ -82,7 +82,7 @@ struct reprise_stage {
   int (*needs_wide)(int64_t n, int64_t h, int64_t w);
   // Converts 8-bit pixels (n, h, w, 3) to a map (n, 3, h, w) of code/255 with
   // the given strides in elements; NULL when no input of the stage is an image.
-  CUresult (*images)(struct reprise_context *, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w);
+  CUresult (*images)(struct reprise_context *, CUdeviceptr jitter, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w);
   // Adds activations at a, which lie in memory without gaps, to those at y.
   CUresult (*add)(struct reprise_context *, CUdeviceptr y, CUdeviceptr a, int64_t elements);
 };
