@@ -35,7 +35,7 @@ var mutations = []mutation{
 	{"5.8 gradients are clipped", "internal/optim/update.go",
 		"if u.Clip > 0 {", "if false {", "./internal/optim", "TestUpdateClips"},
 	{"5.8 validation gives the raw model back", "internal/trainer/validate.go",
-		"defer func() { err = errors.Join(err, f.swap()) }()", "", fits, "TestValidationLeavesNoTrace"},
+		"defer func() { err = errors.Join(err, f.swap()) }()", "defer func() { err = errors.Join(err) }()", fits, "TestValidationLeavesNoTrace"},
 	{"5.8 validation has memory of its own", "runtime/replay/forward.go",
 		"s.bind(&s.bindings.evaluation, ", "s.bind(&s.bindings.primary, ", fits, "TestEveryWayIsTheSameFit/detect"},
 	{"5.8 momentum is resumed", "internal/trainer/state.go",
