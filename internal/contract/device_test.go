@@ -57,6 +57,7 @@ func TestFitsOnTheDevice(t *testing.T) {
 	for _, precision := range []string{"bf16", "fp16", "fp32"} {
 		for _, task := range tasks {
 			t.Run(precision+"/"+task, func(t *testing.T) {
+				t.Parallel()
 				source := task
 				if task == "pose" {
 					source = "detect" // scenes draw five keypoints, and the network has 17

@@ -53,6 +53,7 @@ cgo() {
 cgo gorgonia.org/cu cu
 cgo github.com/reprise-ml/reprise/runtime/cuda cuda
 
+rm -f "$tree"/cgo/*.o # what cgo left of its questions to the compiler
 mkdir -p "$(dirname "$out")"
 tar c --sort=name --owner=0 --group=0 -C "$tree" . | xz -T1 --lzma2=preset="${XZ_PRESET:-9}",dict=192MiB >"$out"
 ls -l "$out"

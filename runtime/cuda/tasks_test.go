@@ -63,6 +63,7 @@ func TestTasksReplayEqualsNative(t *testing.T) {
 		for _, p := range precision {
 			for _, sizes := range []ir.Sizes{{Batch: 3, Height: 96, Width: 64}, {Batch: 1, Height: 32, Width: 96}} {
 				t.Run(fmt.Sprintf("%s/%s/%s", n.name, p, sizes), func(t *testing.T) {
+					t.Parallel()
 					replayEqualsNative(t, n, p, sizes, steps)
 				})
 			}
@@ -113,6 +114,7 @@ func TestNanoReplayEqualsNative(t *testing.T) {
 	}
 	for _, p := range precision {
 		t.Run(string(p), func(t *testing.T) {
+			t.Parallel()
 			replayEqualsNative(t, network{"obb", generated.Plan}, p, ir.Sizes{Batch: 4, Height: 1024, Width: 1024}, 50)
 		})
 	}
