@@ -39,17 +39,22 @@ func (b *builder) channels(axis int, coefficients []ir.Ref, refs ...ir.Ref) (*fl
 	return f, c, nil
 }
 
-// reduction is the launch geometry of a sum over all pixels; each thread takes
-// least of them or more.
+// reduction is the launch geometry of a sum over all pixels.
 type reduction struct {
 	lanes, sets int
 	blocks      Expr // along x: partial results of a channel
 }
 
+// reductionBlocks is how many blocks of a reduction a large GPU holds at once:
+// three for each multiprocessor. More would have to wait for them.
+const reductionBlocks = 3 * multiprocessors
+
+// reduction gives each thread `least` pixels or more.
 func (b *builder) reduction(f *flat, c, least int) reduction {
 	lanes := powerOfTwo((c+f.vector-1)/f.vector, 32)
 	sets := (c + lanes*f.vector - 1) / (lanes * f.vector)
-	return reduction{lanes: lanes, sets: sets, blocks: Smaller(b.splits(f.rows(), channelThreads/lanes*least, sets), Number(mostRows))}
+	blocks := Ceiling(f.rows(), Number(channelThreads/lanes*least))
+	return reduction{lanes: lanes, sets: sets, blocks: Smaller(blocks, Number(max(1, min(mostRows, reductionBlocks/sets))))}
 }
 
 // channelFields are the arguments of a kernel over channels; tensors by role.
@@ -126,9 +131,9 @@ func (b *builder) rowsOf(f *flat, c, most int) (int, error) {
 	}
 	blocks := rows * int64((c+f.vector-1)/f.vector) / channelThreads
 	switch {
-	case blocks >= 4*132:
+	case blocks >= 4*multiprocessors:
 		return min(4, most), nil
-	case blocks >= 132:
+	case blocks >= multiprocessors:
 		return min(2, most), nil
 	}
 	return 1, nil
@@ -241,7 +246,7 @@ func (b *builder) channelSum(k *ir.ChannelSum) error {
 	if err != nil {
 		return err
 	}
-	r := b.reduction(f, c, 8)
+	r := b.reduction(f, c, 2)
 	fields := b.channelFields(f, 0, k.DY, 0, &r, field{"dshift", b.address(k.DBias)})
 	b.add("reduce", "channel_sum_partial", "channel", channelThreads, [3]Expr{r.blocks, Number(r.sets), Number(1)}, Times(r.blocks, Number(4*c)), fields,
 		"index_t", f.rank(), c, f.vector, r.lanes, dy)

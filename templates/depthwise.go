@@ -5,11 +5,6 @@ import "github.com/reprise-ml/reprise/gen/ir"
 const (
 	depthwiseThreads = 256 // of a block of all depthwise kernels
 	sharedBytes      = 48 << 10
-
-	// gradientBlocks is how many blocks make both gradients at most, over all sets
-	// of channels: two for each multiprocessor of a large GPU, which is how many it
-	// holds. Each leaves partial sums for the filters.
-	gradientBlocks = 264
 )
 
 // window is the geometry of the depthwise kernels with a tile of the source in
@@ -63,7 +58,7 @@ func (b *builder) windowOf(c *convolution, output ir.Ref, vector int, both bool)
 		if err != nil {
 			return w, err
 		}
-		if tiles*int64(w.sets) >= 132 { // a block for each multiprocessor of a large GPU
+		if tiles*int64(w.sets) >= multiprocessors {
 			break
 		}
 	}
@@ -151,8 +146,13 @@ func (b *builder) depthwiseGradients(c *convolution, accumulate bool, types []an
 	if err != nil {
 		return err
 	}
-	blocks := Smaller(w.tiles, Number(max(1, gradientBlocks/w.sets)))
 	sums, fields, scratch := "no_sums", []field(nil), Expr{}
+	b.blocks = 3
+	if b.sums != nil {
+		b.blocks = 2 // their coefficients take registers
+	}
+	// As many blocks as are held at once: each leaves partial sums for the filters.
+	blocks := Smaller(w.tiles, Number(max(1, b.blocks*multiprocessors/w.sets)))
 	if b.sums != nil {
 		b.rows = blocks
 		sums, fields, scratch = b.sums.launch(b, c.inputs)
@@ -167,7 +167,6 @@ func (b *builder) depthwiseGradients(c *convolution, accumulate bool, types []an
 		arguments[i].name = "dx." + arguments[i].name
 	}
 	arguments = append(arguments, field{"x", b.mapText(b.weight.X)}, field{"weight_partial", b.weightPartial})
-	b.blocks = 2
 	vector := b.alignedVector(8, c.y) == 8 && b.alignedVector(8, b.weight.X) == 8
 	b.add("depthwise_gradients", "depthwise_gradients", "depthwise_gradients", depthwiseThreads, [3]Expr{blocks, Number(w.sets), Number(1)}, scratch, arguments,
 		"index_t", c.inputs, c.kernel, w.vector, w.lanes, w.strip, vector, accumulate, types[0], types[1], x, sums)

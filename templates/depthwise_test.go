@@ -31,7 +31,7 @@ func TestDepthwiseGradientsTogether(t *testing.T) {
 	z := ir.Sizes{Batch: 4, Height: 1024, Width: 1024}
 	blocks, err := lists[0][0].Grid[0].Eval(z)
 	require.NoError(t, err)
-	require.EqualValues(t, gradientBlocks, blocks)
+	require.EqualValues(t, 2*multiprocessors, blocks)
 	scratch, err := lists[0][0].Scratch.Eval(z)
 	require.NoError(t, err)
 	require.EqualValues(t, blocks*32*8, scratch)

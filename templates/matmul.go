@@ -50,7 +50,7 @@ func (b *builder) matmulTile(y matrices, depth ir.Dim) (bm, bn int, deep bool, e
 	}
 	if rows, ok := y.extent[2].Constant(); ok && rows <= 32 && bn == 64 {
 		bm = 32
-	} else if tiles < 132 {
+	} else if tiles < multiprocessors {
 		bn = min(bn, 32)
 	}
 	d, err := Size(depth).Eval(b.nominal)
