@@ -63,25 +63,6 @@ func (c *convolution) narrow() bool {
 	return !c.depthwise() && !c.tiled()
 }
 
-// haloBlocks is how many blocks of the halo kernel are launched at most: they
-// keep the weights from tile to tile.
-const haloBlocks = 1056
-
-// halo: 3x3 of so few channels that the source with its halo and all weights lie
-// in shared memory together.
-func (c *convolution) halo(depth, width int, gradient bool) bool {
-	few := depth == 16 || depth == 32 && (c.stride == 1 || gradient)
-	return c.kernel == 3 && c.groups == 1 && c.stride <= 2 && few && width <= 32 && (depth == 16 || !gradient || c.stride == 1 || width <= 16)
-}
-
-// classSide is how many parity classes lie along one axis.
-func classSide(classes int) int {
-	if classes == 4 {
-		return 2
-	}
-	return 1
-}
-
 // shape prints the template argument that the tile kernels share.
 func (c *convolution) shape(bm, bn int) string {
 	return fmt.Sprintf("convolution_shape<%d, %d, %d, %d, %d, %d, %d>", c.inputs, c.outputs, c.kernel, c.stride, c.groups, bm, bn)
@@ -121,7 +102,6 @@ func (b *builder) pixels(r ir.Ref) Expr {
 //
 //	kernel       grid                                               block
 //	convolution  pixels(Y)/BM, channels(Y)/BN, groups               128
-//	halo         tiles(Y) of 8 x 16, 1, 1                           128
 //	direct       pixels(Y)/128, groups * channel sets               128
 //	depthwise    see depthwise.go
 func (b *builder) conv2d(k *ir.Conv2d) error {
@@ -204,23 +184,19 @@ func (b *builder) convolveTiles(c *convolution, gradient, bias, accumulate bool,
 	if v == 8 && !gradient && b.wholeRows(c, input) {
 		return b.convolveRows(c, bias, output, arguments)
 	}
-	halo := vector && c.halo(depth, width, gradient)
-	if c.groups == 1 && types[1] == "element" && !halo && !(c.narrow() && !gradient) {
+	if c.groups == 1 && types[1] == "element" && !(c.narrow() && !gradient) {
 		convolve := b.convolveTaps
-		if c.kernel == 1 && c.stride == 1 {
+		switch {
+		case c.kernel == 1 && c.stride == 1:
 			convolve = b.convolvePointwise
+		case c.window(depth, width, gradient):
+			convolve = b.convolveWindow
 		}
 		if done, err := convolve(c, gradient, bias, accumulate, input, output, arguments); done || err != nil {
 			return err
 		}
 	}
 	blocks, sums, scratch := Ceiling(pixels, Number(bm)), "no_sums", Expr{}
-	if halo {
-		bm, bn = 128, columns(width)
-		s := b.stage.Tensor(output).Shape
-		down, across := Number(8*classSide(classes)), Number(16*classSide(classes))
-		blocks = Smaller(Times(Size(s[0]), Ceiling(Size(s[2]), down), Ceiling(Size(s[3]), across)), Number(haloBlocks/classes))
-	}
 	tiles := (width + bn - 1) / bn
 	// Blocks that wait for memory need others beside them, which bounds the
 	// registers; the largest tile takes more.
@@ -236,11 +212,6 @@ func (b *builder) convolveTiles(c *convolution, gradient, bias, accumulate bool,
 		arguments = append(arguments, fields...)
 	}
 	grid := [3]Expr{blocks, Number(tiles), Number(classes * c.groups)}
-	if halo {
-		b.add("halo", "convolution_halo", "convolution", tileThreads, grid, scratch, arguments,
-			"element", "tf32", "index_t", c.shape(bm, bn), gradient, v, bias, accumulate, types[1], sums)
-		return nil
-	}
 	b.add("convolution", "convolution", "convolution", tileThreads, grid, scratch, arguments,
 		"element", "tf32", "index_t", c.shape(bm, bn), gradient, c.narrow(), vector, v, bias, accumulate, types[1], sums, even)
 	return nil

@@ -10,11 +10,9 @@ type warpTile struct {
 	blocks               int // that a multiprocessor holds
 }
 
-// What every device of compute capability 8.0 and more gives a block, in bytes of
-// shared memory, and what a multiprocessor of a large one holds: shared memory,
-// and threads at 128 registers each.
+// What a multiprocessor of a large GPU holds: bytes of shared memory, and threads
+// of 128 registers each.
 const (
-	mostShared            = 99 << 10
 	multiprocessorShared  = 227 << 10
 	multiprocessorThreads = 512
 )
@@ -50,16 +48,12 @@ func (t *warpTile) fit(fixed, stage int) bool {
 	for t.stages = 4; t.stages >= 2; t.stages-- {
 		t.shared = fixed + t.stages*stage
 		t.blocks = min(multiprocessorShared/(t.shared+1<<10), multiprocessorThreads/t.threads)
-		if t.shared <= mostShared && (t.blocks > 1 || t.stages == 2) {
+		if t.shared <= dynamicBytes && (t.blocks > 1 || t.stages == 2) {
 			return true
 		}
 	}
 	return false
 }
-
-// tileBytes is the size of a tile in 16 bits in shared memory, whose rows are
-// padded.
-func tileBytes(rows, length int) int { return rows * (length + 8) * 2 }
 
 // convolvePointwise: 1x1 in 16 bits; other precisions take the same launch. done
 // is false for layers that the kernel does not know.
@@ -78,16 +72,16 @@ func (b *builder) convolvePointwise(c *convolution, gradient, bias, accumulate b
 	slices := (depth + 63) / 64
 	slice := ((depth+slices-1)/slices + 15) / 16 * 16
 	t, fits, err := b.warpTile(b.pixels(output), width, func(bm, bn int) (int, int) {
-		weight := tileBytes(bn, slices*slice)
+		weight := bytes16(bn, slices*slice)
 		if gradient {
-			weight = tileBytes(slices*slice, bn)
+			weight = bytes16(slices*slice, bn)
 		}
-		return weight, tileBytes(bm, slice)
+		return weight, bytes16(bm, slice)
 	})
 	if err != nil || !fits {
 		return false, err
 	}
-	sums, grid, scratch, arguments := b.warpTileGrid(t, width, output, arguments)
+	sums, grid, scratch, arguments := b.warpTileGrid(t, Ceiling(b.pixels(output), Number(t.bm)), width, arguments)
 	b.add("pointwise", "convolution_pointwise", "convolution", t.threads, grid, scratch, arguments,
 		"element", "tf32", "index_t", c.shape(t.bm, t.bn), t.rows, t.stages, t.shared, gradient, plainInput, plainOutput, bias, accumulate, "element", sums)
 	return true, nil
@@ -108,35 +102,70 @@ func (b *builder) convolveTaps(c *convolution, gradient, bias, accumulate bool, 
 		slice = 64
 	}
 	t, fits, err := b.warpTile(b.pixels(output), width, func(bm, bn int) (int, int) {
-		weight := tileBytes(bn, slice)
+		weight := bytes16(bn, slice)
 		if gradient {
-			weight = tileBytes(slice, bn)
+			weight = bytes16(slice, bn)
 		}
-		return 0, tileBytes(bm, slice) + weight
+		return 0, bytes16(bm, slice) + weight
 	})
 	if err != nil || !fits {
 		return false, err
 	}
-	sums, grid, scratch, arguments := b.warpTileGrid(t, width, output, arguments)
+	sums, grid, scratch, arguments := b.warpTileGrid(t, Ceiling(b.pixels(output), Number(t.bm)), width, arguments)
 	b.add("taps", "convolution_taps", "convolution", t.threads, grid, scratch, arguments,
 		"element", "tf32", "index_t", c.shape(t.bm, t.bn), t.rows, t.stages, t.shared, gradient, bias, accumulate, "element", sums)
 	return true, nil
 }
 
-// warpTileGrid gives the launch of tiles: no more blocks than run at once, the sums
+// window: 3x3 of so few channels that the window of the source and all weights lie
+// in shared memory together.
+func (c *convolution) window(depth, width int, gradient bool) bool {
+	few := depth == 16 || depth == 32 && c.stride == 1
+	return c.kernel == 3 && c.stride <= 2 && !(gradient && c.stride > 1) && few && width <= 32
+}
+
+// convolveWindow: 3x3 of few channels in 16 bits, and gradients of stride 1; as
+// convolvePointwise.
+//
+//	kernel  grid                            block
+//	window  tiles(Y) of 8 x 16, 1, 1        128
+func (b *builder) convolveWindow(c *convolution, gradient, bias, accumulate bool, input, output ir.Ref, arguments []field) (done bool, err error) {
+	width, depth, stride := c.groupWidth, c.groupInputs, c.stride
+	if gradient {
+		width, depth = depth, width
+	}
+	if b.alignedVector(8, input) != 8 || b.resultVector(width, output) != 8 {
+		return false, nil
+	}
+	t := warpTile{bm: 128, bn: columns(width), threads: tileThreads}
+	weight := bytes16(t.bn, depth)
+	if gradient {
+		weight = bytes16(depth, t.bn)
+	}
+	t.shared = 9*weight + 2*bytes16((7*stride+3)*(15*stride+3), depth)
+	t.blocks = min(multiprocessorShared/(t.shared+1<<10), multiprocessorThreads/t.threads)
+	s := b.stage.Tensor(output).Shape
+	tiles := Times(Size(s[0]), Ceiling(Size(s[2]), Number(8)), Ceiling(Size(s[3]), Number(16)))
+	sums, grid, scratch, arguments := b.warpTileGrid(t, tiles, width, arguments)
+	b.add("window", "convolution_window", "convolution", t.threads, grid, scratch, arguments,
+		"element", "tf32", "index_t", c.shape(t.bm, t.bn), t.shared, gradient, bias, accumulate, "element", sums)
+	return true, nil
+}
+
+// warpTileGrid gives the launch of all tiles of pixels: no more blocks than run at once, the sums
 // that they take, and their memory.
-func (b *builder) warpTileGrid(t warpTile, width int, output ir.Ref, arguments []field) (sums string, grid [3]Expr, scratch Expr, all []field) {
+func (b *builder) warpTileGrid(t warpTile, all Expr, width int, arguments []field) (sums string, grid [3]Expr, scratch Expr, extended []field) {
 	tiles := (width + t.bn - 1) / t.bn
-	blocks := Smaller(Ceiling(b.pixels(output), Number(t.bm)), Number(max(1, min(mostRows, multiprocessors*t.blocks/tiles))))
-	sums, all = "no_sums", arguments
+	blocks := Smaller(all, Number(max(1, min(mostRows, multiprocessors*t.blocks/tiles))))
+	sums, extended = "no_sums", arguments
 	if b.sums != nil {
 		b.rows = blocks
 		var fields []field
 		sums, fields, scratch = b.sums.launch(b, width)
-		all = append(all, fields...)
+		extended = append(extended, fields...)
 	}
 	b.blocks, b.shared = t.blocks, t.shared
-	return sums, [3]Expr{blocks, Number(tiles), Number(1)}, scratch, all
+	return sums, [3]Expr{blocks, Number(tiles), Number(1)}, scratch, extended
 }
 
 // plainResult tells whether a result, and what is read to sum it, can be moved by

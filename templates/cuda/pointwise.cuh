@@ -17,7 +17,9 @@ namespace reprise {
 constexpr int pointwise_slices(int depth) { return ceiling(depth, 64); }
 constexpr int pointwise_slice(int depth) { return ceiling(ceiling(depth, pointwise_slices(depth)), 16) * 16; }
 
-// PlainInput is for the source what PlainOutput is for the result.
+// PlainInput, PlainOutput: the pixels of the whole batch lie at equal distances
+// and their channels side by side, eight of them aligned to 16 bytes. Other maps
+// are read and written element by element, and their images may lie apart.
 template <class T, class Index, class S, int Rows, int Stages, bool Gradient, bool PlainInput, bool PlainOutput, bool HasBias, bool Accumulate, class Y, class Sums>
 struct pointwise_kernel : warp_tile_kernel<T, Index, S, Rows, pointwise_slice(Gradient ? S::CO : S::CI), Gradient, PlainOutput, HasBias, Accumulate, Y, Sums> {
   static constexpr int depth = Gradient ? S::CO : S::CI, slices = pointwise_slices(depth), BK = pointwise_slice(depth);
@@ -57,15 +59,15 @@ struct pointwise_kernel : warp_tile_kernel<T, Index, S, Rows, pointwise_slice(Gr
 
   __device__ __forceinline__ void fill_source(source_tile &to) const {
     constexpr int across = BK / chunk<T>, chunks = source_tile::chunks;
+    const pixel_rows<Index> rows = this->rows_of(next);
 #pragma unroll
     for (int i = 0; i < ceiling(chunks, threads); i++) {
       const int c = threadIdx.x + i * threads;
       if (chunks % threads != 0 && c >= chunks)
         break;
       const int row = c / across, column = c % across * chunk<T>, at = next_slice * BK + column;
-      const Index pixel = next * S::BM + Index(row);
-      const int valid = pixel < this->pixels ? smaller(depth - at, chunk<T>) : 0;
-      const Index offset = valid > 0 ? this->template place<PlainInput>(p.input, pixel) + Index(at) * Index(PlainInput ? 1 : p.input.channel) : 0;
+      const int valid = rows.exists(row) ? smaller(depth - at, chunk<T>) : 0;
+      const Index offset = valid > 0 ? rows.template offset<PlainInput>(p.input, row) + Index(at) * Index(PlainInput ? 1 : p.input.channel) : 0;
       bring<PlainInput>(to.at(row, column), pointer<const T>(p.input.data) + offset, valid > 0 ? valid : 0, Index(p.input.channel));
     }
   }
@@ -90,7 +92,7 @@ __device__ __forceinline__ void convolution_pointwise(const reprise_convolution_
     int stage = 0;
     for (Index tile = blockIdx.x; tile < k.tiles(); tile += gridDim.x) {
       typename kernel::operands operands;
-      k.fetch(operands, tile);
+      k.fetch(operands, k.rows_of(tile));
       typename kernel::accumulators sum = {};
 #pragma unroll 1
       for (int slice = 0; slice < kernel::slices; slice++) {
@@ -100,7 +102,7 @@ __device__ __forceinline__ void convolution_pointwise(const reprise_convolution_
         kernel::template accumulate<typename kernel::weight_tile>(sum, source + stage * int(sizeof(typename kernel::source_tile)), weight + slice * kernel::weight_slice);
         stage = stage + 1 == Stages ? 0 : stage + 1;
       }
-      k.write(sum, operands, total, tile);
+      k.write(sum, operands, total, k.rows_of(tile));
     }
     copy_wait<0>();
     if constexpr (kernel::sums::wanted)

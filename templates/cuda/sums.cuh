@@ -37,6 +37,7 @@ struct no_sums {
   template <int C, int V, class Y>
   struct tiled : of<C, V, Y> {
     __device__ __forceinline__ void begin(const float (&)[V]) {}
+    template <int Lanes>
     __device__ __forceinline__ void begin_warp(const float (&)[V]) {}
     __device__ __forceinline__ two_sums result(int) const { return {}; }
     __device__ __forceinline__ float counted() const { return 0x0p+0f; }
@@ -109,13 +110,14 @@ struct statistics_sums {
         first[i] = y[i];
     }
 
-    // The value is that of the warp's first four lanes, for lanes four apart.
+    // The value is that of the warp's first Lanes lanes, for lanes as far apart.
+    template <int Lanes>
     __device__ __forceinline__ void begin_warp(const float (&y)[V]) {
       if (begun)
         return;
       begin(y);
 #pragma unroll
-      for (int lanes = 4; lanes < 32; lanes *= 2)
+      for (int lanes = Lanes; lanes < 32; lanes *= 2)
 #pragma unroll
         for (int i = 0; i < V; i++) {
           const float lower = shuffle_xor(first[i], lanes);
@@ -185,6 +187,7 @@ struct gradient_sums {
   template <int C, int V, class Y>
   struct tiled : of<C, V, Y> {
     __device__ __forceinline__ void begin(const float (&)[V]) {}
+    template <int Lanes>
     __device__ __forceinline__ void begin_warp(const float (&)[V]) {}
     __device__ __forceinline__ float counted() const { return 0x0p+0f; }
     template <int N>

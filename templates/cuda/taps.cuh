@@ -121,7 +121,7 @@ __device__ __forceinline__ void convolution_taps(const reprise_convolution_argum
     int stage = 0;
     for (Index tile = blockIdx.x; tile < k.tiles(); tile += gridDim.x) {
       typename kernel::operands operands;
-      k.fetch(operands, tile);
+      k.fetch(operands, k.rows_of(tile));
       typename kernel::accumulators sum = {};
 #pragma unroll 1
       for (int step = 0; step < kernel::steps; step++) {
@@ -131,7 +131,7 @@ __device__ __forceinline__ void convolution_taps(const reprise_convolution_argum
         kernel::template accumulate<typename kernel::weight_tile>(sum, source + stage * int(sizeof(typename kernel::stage)), weight + stage * int(sizeof(typename kernel::stage)));
         stage = stage + 1 == Stages ? 0 : stage + 1;
       }
-      k.write(sum, operands, total, tile);
+      k.write(sum, operands, total, k.rows_of(tile));
     }
     copy_wait<0>();
     if constexpr (kernel::sums::wanted)

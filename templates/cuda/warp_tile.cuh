@@ -1,4 +1,4 @@
-// What the kernels share that make 16 * Rows x 32 results a warp in 16 bits.
+// What the kernels share that make 16 * Rows x 32 (or 16) results a warp in 16 bits.
 //
 // A block makes BM pixels, counted over the whole batch, x BN channels at a time.
 // Lanes exchange their results so that each holds eight neighbouring channels of
@@ -6,30 +6,13 @@
 // memory.
 #pragma once
 #include "convolution.cuh"
+#include "neighbours.cuh"
 
 namespace reprise {
 
-// The four lanes of a result row turn what they hold: lane l has columns 2l and
-// 2l+1 of each of four blocks of 8 columns, and gets all columns of block l.
-__device__ __forceinline__ void turn_quad(float (&v)[4][2]) {
-  const int lane = threadIdx.x % 4;
-#pragma unroll
-  for (int bit = 1; bit < 4; bit *= 2)
-#pragma unroll
-    for (int j = 0; j < 4; j++)
-      if ((j & bit) == 0)
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-          const bool upper = (lane & bit) != 0;
-          const float other = shuffle_xor(upper ? v[j][e] : v[j | bit][e], bit);
-          v[j][e] = upper ? other : v[j][e];
-          v[j | bit][e] = upper ? v[j | bit][e] : other;
-        }
-}
-
-// Sums over the eight row lanes of a warp. Lanes halve the channels that they
-// keep with each step, until each has one: that of column() in the warp's 32.
-template <class Sums>
+// Sums over the row lanes of a warp, Lanes of which lie side by side. Lanes halve
+// the channels that they keep with each step, until each has one: that of column().
+template <class Sums, int Lanes>
 struct warp_sums {
   two_sums total[8];
   float count, first[8];
@@ -43,7 +26,7 @@ struct warp_sums {
 
   static __device__ __forceinline__ int column() {
     const int lane = threadIdx.x % 32;
-    return lane % 4 * 8 + (lane & 4) + (lane & 8) / 4 + (lane & 16) / 16;
+    return lane % Lanes * 8 + (lane / Lanes & 1) * 4 + (lane / Lanes & 2) + (lane / Lanes & 4) / 4;
   }
 
   template <int Kept>
@@ -60,20 +43,45 @@ struct warp_sums {
   }
 
   __device__ __forceinline__ typename Sums::part merge() {
-    halve<4>(4);
-    halve<2>(8);
-    halve<1>(16);
+    halve<4>(Lanes);
+    halve<2>(2 * Lanes);
+    halve<1>(4 * Lanes);
+    for (int lanes = 8 * Lanes; lanes < 32; lanes *= 2) {
+      total[0].merge(total[0].from(lanes));
+      count += shuffle_xor(count, lanes);
+    }
     return Sums::whole(total[0], count, first[0]);
   }
 };
 
-// PlainOutput: the pixels of the whole batch lie at equal distances and their
-// channels side by side, eight of them aligned to 16 bytes. Another result is
-// written element by element, and its images may lie apart.
+// Rows of a tile that are pixels of the whole batch from `first` on. Plain: they
+// lie at equal distances; else images may lie apart.
+template <class Index>
+struct pixel_rows {
+  Index first, pixels, image; // pixels in all, and of an image
+
+  __device__ __forceinline__ bool exists(int row) const { return first + Index(row) < pixels; }
+
+  template <bool Plain>
+  __device__ __forceinline__ Index offset(const reprise_map &map, int row) const {
+    const Index pixel = first + Index(row);
+    if constexpr (Plain)
+      return pixel * Index(map.column);
+    const Index n = pixel / image;
+    return n * Index(map.image) + (pixel - n * image) * Index(map.column);
+  }
+};
+
+// PlainOutput: channels of the result lie side by side, eight of them aligned to
+// 16 bytes. Another result is written element by element.
 template <class T, class Index, class S, int Rows, int BK, bool Gradient, bool PlainOutput, bool HasBias, bool Accumulate, class Y, class Sums>
 struct warp_tile_kernel {
   static constexpr int V = 8, depth = Gradient ? S::CO : S::CI, width = Gradient ? S::CI : S::CO;
-  static constexpr int warps_n = S::BN / 32, warps_m = S::BM / (16 * Rows), threads = 32 * warps_m * warps_n;
+  static constexpr int columns = smaller(S::BN, 32); // of a warp
+  using lanes_of = neighbour_lanes<columns / 8>;
+  static constexpr int lanes = lanes_of::sets, groups = lanes_of::groups;
+  static constexpr bool adds = HasBias || Accumulate;
+  static constexpr int warps_n = S::BN / columns, warps_m = S::BM / (16 * Rows), threads = 32 * warps_m * warps_n;
   using source_tile = tile<T, S::BM, BK>;
   using sums = typename Sums::template tiled<width, V, Y>;
   using part = typename sums::part;
@@ -84,24 +92,16 @@ struct warp_tile_kernel {
   Index pixels;
 
   __device__ __forceinline__ explicit warp_tile_kernel(const reprise_convolution_arguments &p)
-      : p(p), first_column(blockIdx.y * S::BN), warp_row(threadIdx.x / 32 % warps_m * 16 * Rows), warp_column(threadIdx.x / 32 / warps_m * 32), lane(threadIdx.x % 32) {
+      : p(p), first_column(blockIdx.y * S::BN), warp_row(threadIdx.x / 32 % warps_m * 16 * Rows), warp_column(threadIdx.x / 32 / warps_m * columns), lane(threadIdx.x % 32) {
     pixels = Index(p.batch) * Index(p.output_height) * Index(p.output_width);
   }
 
   __device__ __forceinline__ Index tiles() const { return ceiling(pixels, Index(S::BM)); }
+  __device__ __forceinline__ pixel_rows<Index> rows_of(Index tile) const { return {tile * S::BM, pixels, Index(p.output_height) * Index(p.output_width)}; }
 
   // The first of the eight channels that this lane writes and sums.
-  __device__ __forceinline__ int channel() const { return first_column + warp_column + lane % 4 * V; }
+  __device__ __forceinline__ int channel() const { return first_column + warp_column + lanes_of::channel(); }
   __device__ __forceinline__ bool writes() const { return channel() < width; }
-
-  // Where a pixel lies.
-  template <bool Plain>
-  __device__ __forceinline__ Index place(const reprise_map &map, Index pixel) const {
-    if constexpr (Plain)
-      return pixel * Index(map.column);
-    const Index image = Index(p.output_height) * Index(p.output_width), n = pixel / image;
-    return n * Index(map.image) + (pixel - n * image) * Index(map.column);
-  }
 
   // Starts the copies of a tile of weights: BN channels of the result x Depth, from
   // first_depth on. The gradient reads them as they lie, [Cout][Cin], with Cout as
@@ -117,7 +117,7 @@ struct warp_tile_kernel {
     }
   }
 
-  using accumulators = float[Rows][4][4];
+  using accumulators = float[Rows][columns / 8][4];
 
   // Where this lane's rows of the matrices lie at depth 0, so that the steps of
   // the arithmetic differ by constants.
@@ -131,18 +131,19 @@ struct warp_tile_kernel {
       return shared_address(weight.at(warp_column + lane % 8 + lane / 16 * 8, lane / 8 % 2 * 8));
   }
 
-  // One slice of BK: source and weight are the lane's addresses in it.
-  template <class Tile>
+  // One slice of BK: source and weight are the lane's addresses in it. Blocks of
+  // 16 rows lie RowsApart bytes apart.
+  template <class Tile, int RowsApart = 16 * source_tile::stride * int(sizeof(T))>
   static __device__ __forceinline__ void accumulate(accumulators &sum, uint32_t source, uint32_t weight) {
-    constexpr int row = source_tile::stride * int(sizeof(T)), weight_row = Tile::stride * int(sizeof(T));
+    constexpr int weight_row = Tile::stride * int(sizeof(T));
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
-      uint32_t a[Rows][4], b[4][2];
+      uint32_t a[Rows][4], b[columns / 8][2];
 #pragma unroll
       for (int i = 0; i < Rows; i++)
-        load_matrix_4(a[i], source + i * 16 * row + k * int(sizeof(T)));
+        load_matrix_4(a[i], source + i * RowsApart + k * int(sizeof(T)));
 #pragma unroll
-      for (int j = 0; j < 4; j += 2) {
+      for (int j = 0; j < columns / 8; j += 2) {
         uint32_t r[4];
         if constexpr (Gradient)
           load_matrix_4_transposed(r, weight + k * weight_row + j * 8 * int(sizeof(T)));
@@ -154,74 +155,72 @@ struct warp_tile_kernel {
 #pragma unroll
       for (int i = 0; i < Rows; i++)
 #pragma unroll
-        for (int j = 0; j < 4; j++)
+        for (int j = 0; j < columns / 8; j++)
           multiply_16(sum[i][j], a[i], b[j], static_cast<const T *>(nullptr));
     }
   }
 
-  // The lane's row r of a tile.
-  __device__ __forceinline__ Index pixel(Index tile, int r) const { return tile * S::BM + Index(warp_row + r * 8 + lane / 4); }
+  // The row of the tile of the lane's group g.
+  __device__ __forceinline__ int row(int g) const {
+    return warp_row + g / groups * 16 + g % groups * 8 + lanes_of::pixel();
+  }
 
-  template <class E>
-  __device__ __forceinline__ E *plain(const reprise_map &map, Index pixel) const { return pointer<E>(map.data) + place<true>(map, pixel) + Index(channel()); }
+  template <class E, class Where>
+  __device__ __forceinline__ E *plain(const Where &where, const reprise_map &map, int row) const { return pointer<E>(map.data) + where.template offset<true>(map, row) + Index(channel()); }
 
   // What the writing of a tile reads: the result so far and the map below.
   struct operands {
-    group<Y, V> old[2 * Rows];
-    group<typename sums::below, V> below[2 * Rows];
+    group<Y, V> old[groups * Rows];
+    group<typename sums::below, V> below[groups * Rows];
   };
 
-  __device__ __forceinline__ void fetch(operands &to, Index tile) const {
+  // where tells which rows of the tile exist, and where they lie in maps.
+  template <class Where>
+  __device__ __forceinline__ void fetch(operands &to, const Where &where) const {
 #pragma unroll
-    for (int r = 0; r < 2 * Rows; r++) {
-      const Index at = pixel(tile, r);
-      if (at >= pixels || !writes())
+    for (int g = 0; g < groups * Rows; g++) {
+      if (!where.exists(row(g)) || !writes())
         continue;
       if constexpr (Accumulate)
-        to.old[r] = fetch_channels<width, V>(plain<const Y>(p.output, at), channel());
+        to.old[g] = fetch_channels<width, V>(plain<const Y>(where, p.output, row(g)), channel());
       if constexpr (sums::reads_below)
-        to.below[r] = fetch_channels<width, V>(plain<const typename sums::below>(p.below, at), channel());
+        to.below[g] = fetch_channels<width, V>(plain<const typename sums::below>(where, p.below, row(g)), channel());
     }
   }
 
   // Writes the warp's part of a tile and sums it on the way. All lanes exchange
   // results; those write whose pixel and channels exist.
-  __device__ __forceinline__ void write(accumulators &sum, const operands &with, sums &total, Index tile) const {
-    float bias[V] = {};
+  template <class Where>
+  __device__ __forceinline__ void write(const accumulators &sum, const operands &with, sums &total, const Where &where) const {
+    float add[V] = {};
     if constexpr (HasBias)
 #pragma unroll
       for (int i = 0; i < V; i++)
-        bias[i] = channel() + i < width ? pointer<const float>(p.bias)[channel() + i] : 0x0p+0f;
+        add[i] = channel() + i < width ? pointer<const float>(p.bias)[channel() + i] : 0x0p+0f;
     // Read again for each tile, so that they hold no register in between.
     const typename sums::coefficients coefficients(p, writes() ? channel() : 0);
 #pragma unroll
-    for (int r = 0; r < 2 * Rows; r++) {
-      float turned[4][2], v[V], before[V] = {};
-#pragma unroll
-      for (int j = 0; j < 4; j++)
-        turned[j][0] = sum[r / 2][j][r % 2 * 2], turned[j][1] = sum[r / 2][j][r % 2 * 2 + 1];
-      turn_quad(turned);
+    for (int g = 0; g < groups * Rows; g++) {
       if constexpr (Accumulate)
-        widen<V>(before, with.old[r]);
-#pragma unroll
-      for (int i = 0; i < V; i++)
-        v[i] = turned[i / 2][i % 2] + (Accumulate ? before[i] : bias[i]);
-      if (r == 0)
-        total.begin_warp(v);
-      if (pixel(tile, r) >= pixels || !writes())
+        widen<V>(add, with.old[g]);
+      const group<Y, V> result = neighbours_of<Y, adds>(sum[g / groups], g % groups, add);
+      float v[V];
+      widen<V>(v, result);
+      if (g == 0)
+        total.template begin_warp<lanes>(v);
+      if (!where.exists(row(g)) || !writes())
         continue;
-      const group<Y, V> rounded = narrow<Y>(v);
-      store_result(pixel(tile, r), rounded);
-      widen<V>(v, rounded);
-      total.take(v, with.below[r], coefficients);
+      store_result(where, row(g), result);
+      total.take(v, with.below[g], coefficients);
     }
   }
 
-  __device__ __forceinline__ void store_result(Index pixel, const group<Y, V> &result) const {
+  template <class Where>
+  __device__ __forceinline__ void store_result(const Where &where, int row, const group<Y, V> &result) const {
     if constexpr (PlainOutput) {
-      *reinterpret_cast<group<Y, V> *>(plain<Y>(p.output, pixel)) = result;
+      *reinterpret_cast<group<Y, V> *>(plain<Y>(where, p.output, row)) = result;
     } else {
-      Y *to = pointer<Y>(p.output.data) + place<false>(p.output, pixel) + Index(channel()) * Index(p.output.channel);
+      Y *to = pointer<Y>(p.output.data) + where.template offset<false>(p.output, row) + Index(channel()) * Index(p.output.channel);
 #pragma unroll
       for (int i = 0; i < V; i++)
         if (channel() + i < width)
@@ -232,9 +231,10 @@ struct warp_tile_kernel {
   // The block's row of partial results: warps of the same channels in order. parts
   // has room for warps_m * BN of them.
   __device__ __forceinline__ void write_sums(part *parts, const sums &total) const {
-    const part mine = warp_sums<sums>(total).merge();
+    const part mine = warp_sums<sums, lanes>(total).merge();
     __syncthreads(); // all have left the memory
-    parts[warp_row / (16 * Rows) * S::BN + warp_column + warp_sums<sums>::column()] = mine;
+    if (lane < 8 * lanes)
+      parts[warp_row / (16 * Rows) * S::BN + warp_column + warp_sums<sums, lanes>::column()] = mine;
     __syncthreads();
     const int column = first_column + int(threadIdx.x);
     if (threadIdx.x < S::BN && column < width)
