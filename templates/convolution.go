@@ -164,6 +164,9 @@ func (b *builder) convolveTiles(c *convolution, gradient, bias, accumulate bool,
 	if gradient {
 		width, depth, classes = c.groupInputs, c.groupWidth, c.stride*c.stride
 	}
+	if done, err := b.convolveWarps(c, gradient, bias, accumulate, input, output, types, arguments); done || err != nil {
+		return err
+	}
 	pixels := b.pixels(output)
 	if classes > 1 { // the largest class has the pixels of even rows and columns
 		s := b.stage.Tensor(output).Shape
@@ -176,26 +179,6 @@ func (b *builder) convolveTiles(c *convolution, gradient, bias, accumulate bool,
 	vector := (depth%8 == 0 || c.groups == 1) && b.alignedVector(8, input) == 8
 	v := b.resultVector(width, output)
 	even := classes == 1 && b.evenPixels(output) && (c.kernel > 1 || b.evenPixels(input)) && (b.sums == nil || b.evenPixels(b.sums.maps()...))
-	if vector && v == 8 && c.strided(gradient) {
-		if done, err := b.convolveStrided(c, accumulate, input, output, arguments); done || err != nil {
-			return err
-		}
-	}
-	if v == 8 && !gradient && b.wholeRows(c, input) {
-		return b.convolveRows(c, bias, output, arguments)
-	}
-	if c.groups == 1 && types[1] == "element" && !(c.narrow() && !gradient) {
-		convolve := b.convolveTaps
-		switch {
-		case c.kernel == 1 && c.stride == 1:
-			convolve = b.convolvePointwise
-		case c.window(depth, width, gradient):
-			convolve = b.convolveWindow
-		}
-		if done, err := convolve(c, gradient, bias, accumulate, input, output, arguments); done || err != nil {
-			return err
-		}
-	}
 	blocks, sums, scratch := Ceiling(pixels, Number(bm)), "no_sums", Expr{}
 	tiles := (width + bn - 1) / bn
 	// Blocks that wait for memory need others beside them, which bounds the
@@ -215,6 +198,32 @@ func (b *builder) convolveTiles(c *convolution, gradient, bias, accumulate bool,
 	b.add("convolution", "convolution", "convolution", tileThreads, grid, scratch, arguments,
 		"element", "tf32", "index_t", c.shape(bm, bn), gradient, c.narrow(), vector, v, bias, accumulate, types[1], sums, even)
 	return nil
+}
+
+// convolveWarps gives a layer to the kernel for its kind, if there is one; done is
+// false for the layers that the general kernel takes.
+func (b *builder) convolveWarps(c *convolution, gradient, bias, accumulate bool, input, output ir.Ref, types []any, arguments []field) (done bool, err error) {
+	width, depth := c.groupWidth, c.groupInputs
+	if gradient {
+		width, depth = depth, width
+	}
+	v := b.resultVector(width, output)
+	if v == 8 && c.strided(gradient) && b.alignedVector(8, input) == 8 {
+		if done, err := b.convolveStrided(c, accumulate, input, output, arguments); done || err != nil {
+			return done, err
+		}
+	}
+	switch {
+	case v == 8 && !gradient && b.wholeRows(c, input):
+		return true, b.convolveRows(c, bias, output, arguments)
+	case c.groups > 1 || types[1] != "element" || c.narrow() && !gradient:
+		return false, nil
+	case c.kernel == 1 && c.stride == 1:
+		return b.convolvePointwise(c, gradient, bias, accumulate, input, output, arguments)
+	case c.window(depth, width, gradient):
+		return b.convolveWindow(c, gradient, bias, accumulate, input, output, arguments)
+	}
+	return b.convolveTaps(c, gradient, bias, accumulate, input, output, arguments)
 }
 
 // resultVector is the number of neighbouring channels of one group that are

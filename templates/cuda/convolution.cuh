@@ -250,9 +250,8 @@ struct convolution_kernel {
   template <class E>
   using neighbours = reprise::group<E, V>;
 
-  // Writes the tile and sums it on the way. rows says where its rows belong.
-  template <class Places>
-  __device__ __forceinline__ void write(const Places &rows, result &tile, sums &total) const {
+  // Writes the tile and sums it on the way.
+  __device__ __forceinline__ void write(result &tile, sums &total) const {
     if (!writes())
       return;
     float bias[V] = {};
@@ -269,11 +268,10 @@ struct convolution_kernel {
       total.begin(v);
     }
     for (int first = threadIdx.x / lanes; first < S::BM; first += rows_at_once * row_lanes)
-      write_rows(rows, tile, first, bias, total);
+      write_rows(tile, first, bias, total);
   }
 
-  template <class Places>
-  __device__ __forceinline__ void write_rows(const Places &rows, result &tile, int first, const float (&bias)[V], sums &total) const {
+  __device__ __forceinline__ void write_rows(result &tile, int first, const float (&bias)[V], sums &total) const {
     neighbours<Y> old[rows_at_once];
     neighbours<typename sums::below> below[rows_at_once];
     Index to[rows_at_once];
@@ -282,18 +280,18 @@ struct convolution_kernel {
 #pragma unroll
     for (int i = 0; i < rows_at_once; i++) {
       const int m = first + i * row_lanes;
-      if (!rows.exists(m))
+      if (!exists(m))
         continue;
-      to[i] = rows.place(p.output, m);
+      to[i] = place(p.output, m);
       if constexpr (Accumulate)
         old[i] = fetch_channels<width, V>(pointer<const Y>(p.output.data) + to[i], column());
       if constexpr (sums::reads_below)
-        below[i] = fetch_channels<width, V>(pointer<const typename sums::below>(p.below.data) + rows.place(p.below, m), column());
+        below[i] = fetch_channels<width, V>(pointer<const typename sums::below>(p.below.data) + place(p.below, m), column());
     }
 #pragma unroll
     for (int i = 0; i < rows_at_once; i++) {
       const int m = first + i * row_lanes;
-      if (!rows.exists(m))
+      if (!exists(m))
         continue;
       float v[V], before[V] = {};
       load<V>(v, tile.at(m, int(threadIdx.x) % lanes * V));
@@ -350,7 +348,7 @@ __device__ __forceinline__ void convolution_tiles(Kernel &k, typename Kernel::me
       store<2>(shared.tile.at(m, n), v);
     });
     __syncthreads();
-    k.write(k, shared.tile, total);
+    k.write(shared.tile, total);
     __syncthreads(); // the tile has been read
   }
 }
