@@ -77,7 +77,7 @@ func (b *builder) coefficientFields(mean, rstd, scale, shift ir.Ref) []field {
 // that makes X takes the sums.
 //
 //	kernel                    grid                     block  scratch
-//	batch_statistics_partial  splits, channel sets     256    splits * C * 12
+//	batch_statistics_partial  splits, channel sets     256    splits * C * 16
 //	batch_statistics_finish   C/8                      256
 func (b *builder) batchStatistics(k *ir.BatchStatistics) error {
 	f, c, err := b.channels(1, []ir.Ref{k.Mean, k.Rstd, k.RunningMean, k.RunningVar}, k.X)
@@ -98,7 +98,7 @@ func (b *builder) batchStatistics(k *ir.BatchStatistics) error {
 	fields := b.channelFields(f, k.X, 0, 0, &r, field{"mean", b.address(k.Mean)}, field{"rstd", b.address(k.Rstd)},
 		field{"running_mean", b.address(k.RunningMean)}, field{"running_variance", b.address(k.RunningVar)}, field{"batches", b.address(k.Batches)})
 	if !b.left {
-		b.add("statistics", "batch_statistics_partial", "channel", channelThreads, [3]Expr{r.blocks, Number(r.sets), Number(1)}, Times(r.blocks, Number(12*c)), fields,
+		b.add("statistics", "batch_statistics_partial", "channel", channelThreads, [3]Expr{r.blocks, Number(r.sets), Number(1)}, Times(r.blocks, Number(momentBytes*c)), fields,
 			"index_t", f.rank(), c, f.vector, r.lanes, x)
 	}
 	b.add("statistics", "batch_statistics_finish", "channel", channelThreads, grid1(Number((c+7)/8)), Expr{}, fields,

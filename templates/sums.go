@@ -10,6 +10,9 @@ import (
 // finish_lanes * finish_rows of the device code.
 const mostRows = 512
 
+// momentBytes is the size of a partial result of the statistics of a channel.
+const momentBytes = 16
+
 // sums is a reduction whose first pass the convolution that makes its input does
 // on the way: the statistics of its result, or the two sums of the batch norm
 // whose gradient its result is.
@@ -56,7 +59,7 @@ func (s *sums) aligned(b *builder, v int) bool {
 func (s *sums) launch(b *builder, c int) (argument string, fields []field, scratch Expr) {
 	partial := field{"partial", "c->scratch[lane]"}
 	if k := s.statistics; k != nil {
-		return "statistics_sums", []field{partial, {"batches", b.address(k.Batches)}}, Times(b.rows, Number(12*c))
+		return "statistics_sums", []field{partial, {"batches", b.address(k.Batches)}}, Times(b.rows, Number(momentBytes*c))
 	}
 	k := s.reduce
 	fields = append([]field{partial, {"below", b.mapText(k.X)}}, b.coefficientFields(k.Mean, k.Rstd, k.Scale, k.Shift)...)

@@ -22,7 +22,7 @@ struct one_sum {
   __device__ __forceinline__ one_sum from(int lanes) const { return {shuffle_xor(a, lanes)}; }
 };
 
-struct two_sums {
+struct alignas(8) two_sums {
   float a, b;
   __device__ __forceinline__ void merge(const two_sums &o) {
     a += o.a;
@@ -33,8 +33,8 @@ struct two_sums {
 
 // Count, mean and sum of squared deviations of a set. Merging two sets keeps
 // the digits that a sum of squares would lose when |mean| is far above the
-// deviation (Chan, Golub and LeVeque, 1979).
-struct moments {
+// deviation (Chan, Golub and LeVeque, 1979). It is moved as a whole, 16 bytes.
+struct alignas(16) moments {
   float count, mean, squares;
   __device__ __forceinline__ void merge(const moments &o) {
     const float total = count + o.count;

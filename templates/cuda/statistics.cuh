@@ -49,43 +49,51 @@ __device__ __forceinline__ void batch_statistics_partial(const reprise_channel_a
     *pointer<int64_t>(p.batches) += 1;
 }
 
+// Of moments whose means are counted from one value: how many there are, the sum
+// of the differences and the sum of the squares around that value.
+struct shifted_sums {
+  float count, first, squares;
+  __device__ __forceinline__ void merge(const shifted_sums &o) {
+    count += o.count;
+    first += o.first;
+    squares += o.squares;
+  }
+  __device__ __forceinline__ shifted_sums from(int lanes) const { return {shuffle_xor(count, lanes), shuffle_xor(first, lanes), shuffle_xor(squares, lanes)}; }
+};
+
 // Pass 2: mean and 1/sqrt(variance + epsilon), and the running statistics,
-// which take the unbiased variance. First the mean of all partial results, then
-// the squares around it, so that no digits cancel.
+// which take the unbiased variance. Everything is counted from the mean of the
+// first partial result, so that one round is enough. That is the mean of at least
+// one in 512 of all values and so lies within sqrt(512) deviations of the mean of
+// all, however far from zero: of the squares around it, at least one part in 512 is
+// left when the step to the mean is taken off.
 template <uint32_t Epsilon, uint32_t Momentum, bool Cumulative>
 __device__ __forceinline__ void batch_statistics_finish(const reprise_channel_arguments &p) {
-  __shared__ two_sums shared[reduce_warps * finish_channels];
-  __shared__ float centre[finish_channels];
+  __shared__ shifted_sums shared[reduce_warps * finish_channels];
+  const int channel = blockIdx.x * finish_channels + threadIdx.x % finish_channels;
+  const bool exists = channel < int(p.extent[3]), writes = exists && threadIdx.x < finish_channels;
+  // What the end needs is on its way from the start.
+  const float shift = exists ? pointer<const moments>(p.partial)[channel].mean : 0x0p+0f;
   moments part[finish_rows];
   load_partial(part, p);
-  // What the end needs is on its way from the start.
-  const int channel = blockIdx.x * finish_channels + threadIdx.x;
-  const bool writes = threadIdx.x < finish_channels && channel < int(p.extent[3]);
   float *running_mean = pointer<float>(p.running_mean) + channel;
   float *running_variance = pointer<float>(p.running_variance) + channel;
   const float old_mean = writes ? *running_mean : 0x0p+0f, old_variance = writes ? *running_variance : 0x0p+0f;
   const float weight = Cumulative ? divide(0x1p+0f, float(*pointer<const int64_t>(p.batches))) : float_from_bits(Momentum);
-  two_sums sum[1] = {};
-#pragma unroll
-  for (int i = 0; i < finish_rows; i++)
-    sum[0].merge({part[i].count, part[i].count * part[i].mean});
-  const two_sums first = merge_rows<finish_channels>(sum, shared);
-  if (threadIdx.x < finish_channels)
-    centre[threadIdx.x] = divide(first.b, first.a);
-  __syncthreads();
-  const float mean = centre[threadIdx.x % finish_channels];
-  sum[0] = {};
+  shifted_sums sum[1] = {};
 #pragma unroll
   for (int i = 0; i < finish_rows; i++) {
-    const float d = part[i].mean - mean;
-    sum[0].a += fused_multiply_add(part[i].count * d, d, part[i].squares);
+    const float d = part[i].mean - shift, weighted = part[i].count * d;
+    sum[0].merge({part[i].count, weighted, fused_multiply_add(weighted, d, part[i].squares)});
   }
-  const float squares = merge_rows<finish_channels>(sum, shared).a, count = first.a;
+  const shifted_sums total = merge_rows<finish_channels>(sum, shared);
   if (!writes)
     return;
+  const float step = divide(total.first, total.count), mean = shift + step;
+  const float squares = fused_multiply_add(-total.first, step, total.squares);
   pointer<float>(p.mean)[channel] = mean;
-  pointer<float>(p.rstd)[channel] = divide(0x1p+0f, square_root(divide(squares, count) + float_from_bits(Epsilon)));
-  const float unbiased = divide(squares, count > 0x1p+0f ? count - 0x1p+0f : 0x1p+0f);
+  pointer<float>(p.rstd)[channel] = divide(0x1p+0f, square_root(divide(squares, total.count) + float_from_bits(Epsilon)));
+  const float unbiased = divide(squares, total.count > 0x1p+0f ? total.count - 0x1p+0f : 0x1p+0f);
   *running_mean = (0x1p+0f - weight) * old_mean + weight * mean;
   *running_variance = (0x1p+0f - weight) * old_variance + weight * unbiased;
 }
