@@ -172,9 +172,9 @@ __device__ __forceinline__ void walk_down(const X *from, const float (&filter)[K
       float v[V];
       load<V>(v, from + (r * Columns + kx) * Width);
 #pragma unroll
-      for (int s = 0; s < Strip; s++) {
-        const int ky = r - s;
-        if (ky >= 0 && ky < Kernel)
+      for (int ky = 0; ky < Kernel; ky++) {
+        const int s = r - ky;
+        if (s >= 0 && s < Strip)
 #pragma unroll
           for (int i = 0; i < V; i++)
             sum[s][i] = fused_multiply_add(v[i], filter[ky * Kernel + kx][i], sum[s][i]);

@@ -53,9 +53,9 @@ __device__ __forceinline__ void walk_down(const DY *dy, const X *x, const float 
       float v[V];
       load<V>(v, dy + (r * Columns + c) * Width);
 #pragma unroll
-      for (int s = 0; s < Strip; s++) {
-        const int ky = s + Kernel - 1 - r; // of the tap with which pixel s meets this row
-        if (ky < 0 || ky >= Kernel)
+      for (int ky = 0; ky < Kernel; ky++) {
+        const int s = r - (Kernel - 1) + ky; // the pixel that meets this row with tap row ky
+        if (s < 0 || s >= Strip)
           continue;
         const int tap = ky * Kernel + Kernel - 1 - c;
 #pragma unroll
