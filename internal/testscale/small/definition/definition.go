@@ -18,7 +18,7 @@ var Network = stage.Define("network", func(b *stage.Builder) {
 	x := b.Input("image", stage.Shape{stage.Batch, 3, stage.Height, stage.Width}, stage.Differentiable())
 	x = unit(b, x, "stem", 16, 3, 2)
 	x = unit(b, x, "body", 21, 3, 2)
-	small := unit(b, b.Scope("pool").MaxPool(x, stage.Pool{Kernel: 5, Stride: 1, Padding: 2}), "down", 24, 3, 2)
+	small := unit(b, b.Scope("pool").MaxPool(x, stage.Pool{Kernel: 5, Stride: 1, Padding: 2}), "down", 32, 3, 2)
 	x = b.Concat(x, b.Upsample(small), attention(b.Scope("attention"), unit(b, x, "values", 16, 1, 1)))
 	classes := b.Scope("classes").Conv2d(unit(b, x, "classes", 12, 3, 1), stage.Conv{Out: 3, Bias: stage.ConstantBias(-2)})
 	b.Output("classes", b.Anchors(classes))
